@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import streamlit as st
 
@@ -42,19 +42,10 @@ def setup_names() -> dict[str, str]:
     }
 
 
-def cost_dials() -> dict[str, Dial]:
-    """Sizes of one layer, and a model."""
-
-    def stops(label: str, short: str, values: Sequence[int], default: str, key: str) -> Dial:
-        options = frame.whole_numbers(*values)
-        return choice(label, options, key=key, default=default, widget=st.select_slider, value=int, short=short)
-
-    return {
-        "t": stops(_("Tokens T"), "T", TOKENS, "128", "layer_t"),
-        "d": stops(_("Width D"), "D", WIDTHS, "40", "layer_d"),
-        "n": stops(_("Heads N"), "N", HEADS, "1", "layer_n"),
-        "setup": choice(_("Model"), setup_names(), key="setup", widget=st.selectbox),
-    }
+def stops(label: str, short: str, values: Sequence[int], default: int, key: str) -> Dial:
+    """A dial for one of a layer's sizes."""
+    options = frame.whole_numbers(*values)
+    return choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int, short=short)
 
 
 def equations(one: cost.Layer) -> list[Worked]:
@@ -83,7 +74,12 @@ def equations(one: cost.Layer) -> list[Worked]:
     ]
 
 
-def growth(t: int, d: int, n: int, setup: str) -> PartView:
+def growth(
+    t: Annotated[int, stops(_("Tokens T"), "T", TOKENS, 128, "layer_t")],
+    d: Annotated[int, stops(_("Width D"), "D", WIDTHS, 40, "layer_d")],
+    n: Annotated[int, stops(_("Heads N"), "N", HEADS, 1, "layer_n")],
+    setup: Annotated[str, choice(_("Model"), setup_names(), key="setup", widget=st.selectbox)],
+) -> PartView:
     """Scores against projections and the feed-forward network, with their constants, and a model's own counts."""
     one, counted = cost.layer(t, d, n), cost_count.layer_macs(t, d, n)
     terms = {"projections": one.projections, "scores": one.scores, "feed-forward": one.feed_forward}
@@ -104,7 +100,6 @@ def growth(t: int, d: int, n: int, setup: str) -> PartView:
             ),
             check(sentence.format(counted=number(counted), formula=number(one.macs)), counted == one.macs),
         ],
-        notes=[passage("attention_steps", "cost")],
         more=model_counts(setup),
         asked=lambda: (_("the share of the scores in the multiply-adds"), one.scores / one.macs),
         notebook_values=lambda: {

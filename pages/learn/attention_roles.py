@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.matrix import Matrix
@@ -11,7 +11,7 @@ from core.lecture import roles as lecture
 from core.lecture.positions import cosines
 from core.lecture.worked import Worked
 from core.words.bundled import WORDS, embedded_words
-from pages.learn.frame import Dial, choice, passage, slider, tex
+from pages.learn.frame import choice, passage, slider, tex
 from pages.learn.lesson_page import Item, PartView, check, plot, table, written
 from pages.shared.language import N_, _, number, significant
 
@@ -37,23 +37,16 @@ def role_names() -> dict[str, str]:
     return {"v": _("the value"), "k": _("the key"), "q": _("the query")}
 
 
-def role_dials() -> dict[str, Dial]:
-    """Factors of a product: of which word, and by how much."""
-    names = {str(index): name for index, name in enumerate(words())}
-    return {
-        "role": choice(_("Multiply"), role_names(), key="role"),
-        "word": choice(_("Word"), names, key="role_word", default="1", value=int),
-        "factor": slider(_("by the factor"), -3.0, 3.0, key="role_factor", default=2.0, step=0.5, short=_("Factor")),
-    }
+def id_rules() -> dict[str, str]:
+    """Whose ids, by name on the page."""
+    return {"written": _("the notebook's ids"), "rule": _("the same word, the same id"), "trained": _("trained rows, MiniLM's")}
 
 
-def id_dials() -> dict[str, Dial]:
-    """Whose ids."""
-    rules = {"written": _("the notebook's ids"), "rule": _("the same word, the same id"), "trained": _("trained rows, MiniLM's")}
-    return {"ids": choice(_("Ids"), rules, key="cat_ids")}
-
-
-def roles(role: lecture.Role, word: int, factor: float) -> PartView:
+def roles(
+    role: Annotated[lecture.Role, choice(_("Multiply"), role_names(), key="role")],
+    word: Annotated[int, choice(_("Word"), dict(zip("012345", words(), strict=True)), key="role_word", default="1", value=int)],
+    factor: Annotated[float, slider(_("by the factor"), -3.0, 3.0, key="role_factor", default=2.0, step=0.5, short=_("Factor"))],
+) -> PartView:
     """One word's query, key or value is made longer: which numbers move."""
     names = words()
     x, weights = tokens.embed(tokens.split_words(_(SENTENCE)), WIDTH), attention_steps.random_weights(WIDTH)
@@ -115,7 +108,7 @@ def trained_rows() -> PartView:
     )
 
 
-def ids(ids: str) -> PartView:
+def ids(ids: Annotated[str, choice(_("Ids"), id_rules(), key="cat_ids")]) -> PartView:
     """The notebook's sentence: ids, and a row of 512 numbers an id."""
     if ids == "trained":
         return trained_rows()
@@ -151,5 +144,4 @@ def ids(ids: str) -> PartView:
             check(verdict, same),
         ],
         asked=lambda: (_("the cosine of both “cat”"), float(like[1, 5])),
-        notes=[passage("attention_steps", "words")],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import streamlit as st
 
@@ -39,17 +39,85 @@ MAP: Final = {"signed": False, "top": 1.0}
 """A matrix of attention weights."""
 
 
+def names_of(values: Mapping[str, Any]) -> list[str]:
+    """The words that these dials choose, each different."""
+    chosen = trained_head().tokens if values.get("draw") == TRAINED else values["words"].split()
+    return tokens.unique_names(chosen)
+
+
+def draw_dial() -> Dial:
+    """Whose numbers: those of a trained head, or random ones for a sentence of the reader's, as links mean that name one."""
+    default = RANDOM if st.query_params.keys() & {"words", *KEYS.values()} else TRAINED
+    numbers = {TRAINED: _("A trained head"), RANDOM: _("A random draw, your own words")}
+    return replace(frame.choice(_("Numbers of"), numbers, key="draw", default=default, short=_("Numbers")), elsewhere=None)
+
+
+def words_dial() -> Dial:
+    """The sentence; that of the trained head stays as it is."""
+    typed = frame.words(_("Words, with blanks between"), _(SENTENCE), key="words", short=_("Words"))
+
+    def pick(values: Mapping[str, Any]) -> str:
+        if values.get("draw") != TRAINED:
+            return str(typed.draw(values))
+        return str(st.text_input(typed.label, " ".join(trained_head().tokens), key="trained_words", disabled=True))
+
+    return replace(typed, draw=pick)
+
+
+def pick_query(values: Mapping[str, Any]) -> int:
+    """Asks for the query."""
+    names = names_of(values)
+    options = {str(index): name for index, name in enumerate(names)}
+    default = str(names.index(POINTED)) if values.get("draw") == TRAINED else None
+    return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", default=default, required=True))
+
+
+def pick_head(values: Mapping[str, Any]) -> int:
+    """Asks for the head."""
+    options = {str(index): str(index + 1) for index in range(values["heads"])}
+    return int(url_state.choice(st.segmented_control, _("Head"), options, key="head", required=True))
+
+
+def many_heads() -> Dial:
+    """The number of heads."""
+    return frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)
+
+
+def heads_dial() -> Dial:
+    """The same beside a trained head, which is one: nobody is asked what others would do."""
+    many, one = many_heads(), frame.choice(_("Heads"), frame.whole_numbers(1), key="heads", value=int)
+    return replace(many, draw=lambda values: (one if values["draw"] == TRAINED else many).draw(values), elsewhere=None)
+
+
+def temperatures() -> dict[str, str]:
+    """The temperatures as the reader's language writes them."""
+    return {code: significant(float(code)) for code in TEMPERATURES}
+
+
+def masks() -> dict[str, str]:
+    """Each mask's name on the page."""
+    return {
+        "none": _("No mask"),
+        "causal": _("Causal"),
+        "window": _("Window of 3 keys"),
+        "padding": _("Padding: the last 2"),
+        "causal_padding": _("Causal and padding"),
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attended:
     """A sentence through one layer; the fields are the dials, query and head counted from 0."""
 
-    draw: str = RANDOM
-    words: str
-    q: int
-    t: float
-    mask: Mask
-    heads: int
-    head: int
+    draw: Annotated[str, draw_dial()] = RANDOM
+    words: Annotated[str, words_dial()]
+    q: Annotated[int, Dial(_("Query"), pick_query, lambda index, values: names_of(values)[index], reads=True)]
+    t: Annotated[
+        float, frame.choice(_("Temperature τ"), temperatures(), key="t", default="1", widget=st.select_slider, value=float)
+    ]
+    mask: Annotated[Mask, frame.choice(_("Mask"), masks(), key="mask")]
+    heads: Annotated[int, heads_dial()]
+    head: Annotated[int, Dial(_("Head shown"), pick_head, lambda index, _values: str(index + 1), reads=True)]
 
     @cached_property
     def names(self) -> list[str]:
@@ -72,6 +140,10 @@ class Attended:
     def edits_key(self, name: str) -> str:
         """URL parameter of a matrix's edits."""
         return f"t{KEYS[name]}" if self.draw == TRAINED else KEYS[name]
+
+    def notes(self, part: str) -> list[str]:
+        """The part's passage, and the origin of a trained head's numbers."""
+        return [passage("attention_steps", part), *([about_the_head()] if self.draw == TRAINED else [])]
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -116,73 +188,16 @@ class Attended:
         return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.query, "HEAD": self.of, **on_screen(shown)}
 
 
-def names_of(values: Mapping[str, Any]) -> list[str]:
-    """The words that these dials choose, each different."""
-    chosen = trained_head().tokens if values.get("draw") == TRAINED else values["words"].split()
-    return tokens.unique_names(chosen)
+@dataclass(frozen=True, kw_only=True)
+class Drawn(Attended):
+    """The same with random numbers, which several heads need."""
+
+    draw: str = RANDOM
+    heads: Annotated[int, many_heads()]
 
 
-def draw_dial() -> Dial:
-    """Whose numbers: those of a trained head, or random ones for a sentence of the reader's, as links mean that name one."""
-    default = RANDOM if st.query_params.keys() & {"words", *KEYS.values()} else TRAINED
-    numbers = {TRAINED: _("A trained head"), RANDOM: _("A random draw, your own words")}
-    return replace(frame.choice(_("Numbers of"), numbers, key="draw", default=default, short=_("Numbers")), elsewhere=None)
-
-
-def words_dial() -> Dial:
-    """The sentence; that of the trained head stays as it is."""
-    typed = frame.words(_("Words, with blanks between"), _(SENTENCE), key="words", short=_("Words"))
-
-    def pick(values: Mapping[str, Any]) -> str:
-        if values.get("draw") != TRAINED:
-            return str(typed.draw(values))
-        return str(st.text_input(typed.label, " ".join(trained_head().tokens), key="trained_words", disabled=True))
-
-    return replace(typed, draw=pick)
-
-
-def dials(*, draws: bool = True) -> dict[str, Dial]:
-    """The dials of all parts; without `draws` the numbers are random, as several heads need."""
-
-    def pick_query(values: Mapping[str, Any]) -> int:
-        names = names_of(values)
-        options = {str(index): name for index, name in enumerate(names)}
-        default = str(names.index(POINTED)) if values.get("draw") == TRAINED else None
-        return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", default=default, required=True))
-
-    heads = frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)
-    one = frame.choice(_("Heads"), frame.whole_numbers(1), key="heads", value=int)
-
-    def pick_head(values: Mapping[str, Any]) -> int:
-        options = {str(index): str(index + 1) for index in range(values["heads"])}
-        return int(url_state.choice(st.segmented_control, _("Head"), options, key="head", required=True))
-
-    masks = {
-        "none": _("No mask"),
-        "causal": _("Causal"),
-        "window": _("Window of 3 keys"),
-        "padding": _("Padding: the last 2"),
-        "causal_padding": _("Causal and padding"),
-    }
-    stops: dict[str, Any] = {"default": "1", "widget": st.select_slider, "value": float}
-    return {
-        **({"draw": draw_dial()} if draws else {}),
-        "words": words_dial(),
-        "q": Dial(_("Query"), pick_query, lambda index, values: names_of(values)[index], reads=True),
-        "t": frame.choice(_("Temperature τ"), {code: significant(float(code)) for code in TEMPERATURES}, key="t", **stops),
-        "mask": frame.choice(_("Mask"), masks, key="mask"),
-        "heads": replace(
-            heads,
-            draw=lambda values: (one if values.get("draw") == TRAINED else heads).draw(values),
-            elsewhere=None if draws else heads.elsewhere,  # a trained head is one
-        ),
-        "head": Dial(_("Head shown"), pick_head, lambda index, _values: str(index + 1), reads=True),
-    }
-
-
-def editors(**values: Any) -> None:
+def editors(it: Attended) -> None:
     """The tokens and the weights as tables to edit."""
-    it = Attended(**values)
     with frame.controls_block("editors"), st.expander(_("Edit the numbers"), icon=":material/edit:"):
         channels = [str(index + 1) for index in range(WIDTH)]
         for column, name in zip([*st.columns(2), *st.columns(2)], ("X", "W_Q", "W_K", "W_V"), strict=True):
@@ -245,6 +260,7 @@ def project(it: Attended) -> PartView:
             ],
             [None, weights("W_Q"), weights("W_K"), weights("W_V")],
         ],
+        notes=it.notes("project"),
         followed=it.followed("queries", q),
         asked=lambda: (_("the first number of the query of “{word}”").format(word=it.names[i]), float(q[i][0])),
         notebook_values=lambda: it.notebook_values(q=q[i], k=k[i], v=v[i]),
@@ -283,6 +299,7 @@ def scores(it: Attended) -> PartView:
                 by_key(it, steps.masked[head], _("masked"), "masked", moved=moved, of=it.operands),
             ),
         ],
+        notes=it.notes("scores"),
         followed=it.followed("scores", steps.masked[head], keys=True),
         asked=lambda: (_("the largest score of “{word}”").format(word=it.names[i]), float(steps.masked[head, i].max())),
         notebook_values=lambda: it.notebook_values(**{"q k": steps.raw[head, i], "scores": steps.scaled[head, i]}),
@@ -329,6 +346,7 @@ def softmax(it: Attended) -> PartView:
                 ],
             ],
         ],
+        notes=it.notes("softmax"),
         followed=it.followed("weights", weights, keys=True),
         asked=lambda: (_("the largest weight of “{word}”").format(word=it.names[i]), float(weights[i].max())),
         notebook_values=lambda: it.notebook_values(weights=weights[i], entropy=entropy[i]),
@@ -361,13 +379,14 @@ def weighted(it: Attended) -> PartView:
                 matrix(it, z, _("Z, one row per query"), "mixed", moved=moved, of=it.operands),
             ],
         ],
+        notes=it.notes("sum"),
         followed=it.followed("outputs", z),
         asked=lambda: (_("the first number of Z of “{word}”").format(word=it.names[i]), float(z[i][0])),
         notebook_values=lambda: it.notebook_values(weights=row, z=z[i]),
     )
 
 
-def multi_head(it: Attended) -> PartView:
+def multi_head(it: Drawn) -> PartView:
     """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
     steps, i, count = it.steps, it.query, it.heads
     off = attention_steps.deviation_from_torch(steps, it.weights)
@@ -415,36 +434,19 @@ def about_the_head() -> str:
     )
 
 
-VIEWS: Final = {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}
-
-
-def part(code: str, title: str, first: str) -> Part:
-    """One part: its view with the diagram, the notes and the question that all parts have."""
-
-    def view(**values: Any) -> PartView:
-        it = Attended(**values)
-        notes = [passage("attention_steps", code), *([about_the_head()] if it.draw == TRAINED else [])]
-        return replace(VIEWS[code](it), notes=notes)
-
-    offered = partial(dials, draws=code != "heads")
-    return Part(code, title, offered, view, first=first, below=editors if code == "project" else None)
-
-
 render(
     LessonPage(
         "attention_steps",
         _("Attention step by step"),
         [
-            part("project", _("1 · Q, K, V"), "q"),
-            part("scores", _("2 · Scores"), "q"),
-            part("softmax", _("3 · Softmax"), "t"),
-            part("sum", _("4 · Weighted sum"), "q"),
-            part("heads", _("5 · Heads"), "heads"),
-            Part("cost", _("6 · Cost"), attention_cost.cost_dials, attention_cost.growth, "cost_dial", diagram=False),
-            Part(
-                "roles", _("What Q, K and V are"), attention_roles.role_dials, attention_roles.roles, "role_dial", diagram=False
-            ),
-            Part("words", _("Words, ids, vectors"), attention_roles.id_dials, attention_roles.ids, "cat_dial", diagram=False),
+            Part("project", _("1 · Q, K, V"), project, first="q", below=editors),
+            Part("scores", _("2 · Scores"), scores, first="q"),
+            Part("softmax", _("3 · Softmax"), softmax, first="t"),
+            Part("sum", _("4 · Weighted sum"), weighted, first="q"),
+            Part("heads", _("5 · Heads"), multi_head, first="heads"),
+            Part("cost", _("6 · Cost"), attention_cost.growth, "cost_dial", diagram=False),
+            Part("roles", _("What Q, K and V are"), attention_roles.roles, "role_dial", diagram=False),
+            Part("words", _("Words, ids, vectors"), attention_roles.ids, "cat_dial", diagram=False),
         ],
         _(
             "iiga-equations 5.1 to 5.7, vit-report 2.2 and 4, sequence-modelling (dot-product and multi-head attention), "

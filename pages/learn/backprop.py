@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final, get_args
 
 import streamlit as st
 
@@ -87,28 +87,35 @@ def latex_name(name: str) -> str:
 _example = st.cache_data(show_spinner=False, max_entries=256)(backprop.example)
 
 
-def dials(operations: Mapping[Part, str], key: str) -> dict[str, Dial]:
-    """The operation, where the part has several, the input, the mask where it attends, and the gradient that is read."""
-    part = next(iter(operations))
+def operations(whole: Part) -> dict[str, str]:
+    """The operations of a part, by their names on the page; the first is the whole of it."""
+    return {
+        "attention": {"attention": _("Attention"), "softmax": "Softmax", "multi_head": _("Heads")},
+        "ffn": {"ffn": "FFN", "linear": _("Linear"), "gelu": "GELU", "layer_norm": "LayerNorm"},
+    }.get(whole, {})
 
-    def names(values: Mapping[str, Any]) -> dict[str, str]:
-        written = _example(values.get("operation", part), rows=4, seed=SEED, first=0.5, causal=False).written
-        return {name: plain(name) for name in written}
+
+def operation_dial(whole: Part) -> Dial | None:
+    """The operation, each of which has gradients of its own, where the part has several."""
+    offered = operations(whole)
+    return replace(choice(_("Operation"), offered, key=f"bp_{whole}"), elsewhere=None) if offered else None
+
+
+def gradient_dial(whole: Part) -> Dial:
+    """The gradient that is read."""
 
     def gradient(values: Mapping[str, Any]) -> str:
-        key = f"bp_of_{values.get('operation', part)}"
-        return url_state.choice(st.pills, _("Gradient by"), names(values), key=key, required=True)
+        operation = values.get("operation", whole)
+        written = _example(operation, rows=4, seed=SEED, first=0.5, causal=False).written
+        names = {name: plain(name) for name in written}
+        return url_state.choice(st.pills, _("Gradient by"), names, key=f"bp_of_{operation}", required=True)
 
-    offered: dict[str, Dial] = {}
-    if len(operations) > 1:
-        kinds = choice(_("Operation"), {str(one): text for one, text in operations.items()}, key=key)
-        offered["operation"] = replace(kinds, elsewhere=None)  # each has gradients of its own
-    offered["name"] = Dial(_("Gradient by"), gradient, lambda name, _values: plain(name))
-    offered["first"] = slider(_("Input, top left"), -3.0, 3.0, key="bp_first", default=0.5, step=0.1)
-    offered["rows"] = slider(_("Tokens"), 2, 6, key="bp_rows", default=4)
-    if part != "ffn":
-        offered["causal"] = frame.switch(_("Causal mask"), key="bp_causal")
-    return offered
+    return Dial(_("Gradient by"), gradient, lambda name, _values: plain(name))
+
+
+def mask_dial(whole: Part) -> Dial | None:
+    """The mask, where the part attends."""
+    return frame.switch(_("Causal mask"), key="bp_causal") if whole != "ffn" else None
 
 
 def matrices(example: Example) -> None:
@@ -134,9 +141,16 @@ def report_form(example: Example) -> Item:
     return caption(off.format(gap=significant(gap, 2), share=percent(share, 2)))
 
 
-def view(part: Part, name: str, first: float, rows: int, causal: bool = False, operation: Part | None = None) -> PartView:
+def view(
+    whole: Part,
+    name: Annotated[str, gradient_dial],
+    first: Annotated[float, slider(_("Input, top left"), -3.0, 3.0, key="bp_first", default=0.5, step=0.1)],
+    rows: Annotated[int, slider(_("Tokens"), 2, 6, key="bp_rows", default=4)],
+    causal: Annotated[bool, mask_dial] = False,
+    operation: Annotated[Part | None, operation_dial] = None,
+) -> PartView:
     """An input and its output, the output's gradient and the input's, one entry of which is calculated."""
-    whole, part = part, operation or part
+    part = operation or whole
     given: dict[str, Any] = {"rows": rows, "seed": SEED, "first": first, "causal": causal}
     example, out = _example(part, **given), OUTPUTS[part]
     one, upstream, gradient = example.inputs[name], example.inputs["upstream"], example.written[name]
@@ -263,29 +277,22 @@ def _product(target: str, left: Any, right: Any, entry: str, *, key_width: int |
     return rf"\begin{{gathered}} {target} = {inside} \\ = {entry} \end{{gathered}}"
 
 
-def part(code: Part, title: str, operations: Mapping[Part, str], key: str = "") -> lesson_page.Part:
-    """One part of the page, and its operations; the first is the whole of it."""
-    return lesson_page.Part(code, title, partial(dials, operations, key), partial(view, code), "bp_dial", first="first")
+def part(code: Part, title: str) -> lesson_page.Part:
+    """One part of the page."""
+    dials = ("operation", "name", "first", "rows", "causal")
+    return lesson_page.Part(code, title, view, "bp_dial", "first", dials, above=lambda: {"whole": code})
 
-
-ATTENTION: Final[Mapping[Part, str]] = {"attention": _("Attention"), "softmax": "Softmax", "multi_head": _("Heads")}
-FFN: Final[Mapping[Part, str]] = {"ffn": "FFN", "linear": _("Linear"), "gelu": "GELU", "layer_norm": "LayerNorm"}
 
 render(
     LessonPage(
         "backprop",
         _("Backpropagation"),
         [
-            part("attention", _("Attention"), ATTENTION, "bp_attention"),
-            part("ffn", _("Feed-forward network and norm"), FFN, "bp_ffn"),
-            part("layer", _("Whole layer"), {"layer": _("Whole layer")}),
+            part("attention", _("Attention")),
+            part("ffn", _("Feed-forward network and norm")),
+            part("layer", _("Whole layer")),
         ],
         _("vit-report sections 2.2 to 2.5 and 4 (listings 4 and 5); D14, D20"),
-        moved={
-            one: f"part={whole}&bp_{whole}={one}"
-            for whole, of in (("attention", ATTENTION), ("ffn", FFN))
-            for one in of
-            if one != whole
-        },
+        moved={one: f"part={whole}&bp_{whole}={one}" for whole in get_args(Part) for one in operations(whole) if one != whole},
     )
 )

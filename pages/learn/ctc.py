@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, cast
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ from core.lecture.worked import Worked
 from core.messages import Refusal
 from core.signs import ctc, ctc_lab
 from core.signs.ctc import Lattice
-from core.signs.ctc_lab import Fill, Problem
+from core.signs.ctc_lab import Fill, Problem, Quantity
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from core.signs.vocabulary import BLANK_NAME
@@ -71,22 +71,71 @@ class ProbabilitySource:
         return cached_results.read(self.reader, self.clip)
 
 
-@dataclass(frozen=True)
+def _nats(value: float) -> str:
+    return "∞" if value == float("inf") else number(value, 4)
+
+
+def source() -> dict[str, ProbabilitySource]:
+    """Asks for the source of the probabilities."""
+    kinds = {
+        "follow": _("Follow the target"),
+        "peaks": _("Peaks among blanks"),
+        "even": _("All alike"),
+        "random": _("Random"),
+        "frames": _("A film of digits, read by a model"),
+        "tracks": _("An ASL sentence, read by a model"),
+    }
+    if st.query_params.pop("probs", "") == "clip":  # a link of before
+        st.query_params["fill"] = st.query_params.pop("signs", CLIPS[0])
+    kind = url_state.choice(st.segmented_control, _("Probabilities"), kinds, key="fill", required=True)
+    it = ProbabilitySource(kind)
+    if kind in CLIPS:
+        it = replace(it, clip=clip_source.bundled(kind, it.reader, on_change=_forget_signed))
+    return {"source": it}
+
+
+def _forget_signed() -> None:
+    """Another clip starts with its own sentence as target."""
+    for key in (SIGNED, f"{SIGNED}:kept"):
+        st.session_state.pop(key, None)
+
+
+def target_dial(source: ProbabilitySource) -> Dial:
+    """The target, at first what is signed in a clip."""
+
+    def target(_values: Mapping[str, Any]) -> str:
+        if source.clip is None:
+            return url_state.text(_("Target: labels apart by spaces"), key="target", default="A B", max_chars=MAX_TARGET)
+        signed = " ".join(source.clip.glosses or ())
+        return url_state.text(_("Target: glosses apart by spaces"), key=SIGNED, default=signed, max_chars=MAX_TARGET)
+
+    return Dial(_("Target"), target)
+
+
+def length_dial(source: ProbabilitySource) -> Dial | None:
+    """The number of frames; a clip has its own."""
+    return frame.slider(_("Frames T"), 1, ctc_lab.MAX_FRAMES, key="length", default=6) if source.clip is None else None
+
+
+def skip_dial() -> Dial:
+    """The recursion as the document has it."""
+    label = _("The document's recursion (section 11.7), without the skip")
+    return frame.switch(label, key="noskip", short=_("Without the skip"))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lab:
-    """The reader's target and probabilities, by the values of the dials."""
+    """The reader's target and probabilities; the fields but the source are the dials."""
 
     source: ProbabilitySource
-    dials: Mapping[str, Any]
-
-    @property
-    def target(self) -> list[str]:
-        """Its labels."""
-        return str(self.dials["target"]).split()
+    target: Annotated[str, target_dial]
+    length: Annotated[int, length_dial] = 6
+    noskip: Annotated[bool, skip_dial()]
 
     @cached_property
     def generated(self) -> Problem:
         """Probabilities before any edit."""
-        return ctc_lab.made(self.target, self.dials["length"], cast(Fill, self.source.kind))
+        return ctc_lab.made(self.target.split(), self.length, cast(Fill, self.source.kind))
 
     @cached_property
     def problem(self) -> Problem:
@@ -94,12 +143,12 @@ class Lab:
         if self.source.clip is None:
             edited = matrix_editor.edited(self.generated.probabilities, key=CELLS)
             return replace(self.generated, probabilities=ctc_lab.normalised(edited))
-        return ctc_lab.of_clip(self.source.read.log_probabilities, self.source.reader.vocabulary.names, self.target)
+        return ctc_lab.of_clip(self.source.read.log_probabilities, self.source.reader.vocabulary.names, self.target.split())
 
     @property
     def skip(self) -> bool:
         """Whether a blank between two different labels may be left out."""
-        return not self.dials["noskip"]
+        return not self.noskip
 
     @property
     def frames(self) -> int:
@@ -121,10 +170,13 @@ class Lab:
         """Forward and backward; None where the frames are too few."""
         return self.problem.lattice(skip=self.skip) if self.frames >= self.needed else None
 
-    @property
-    def cell(self) -> tuple[int, int]:
-        """The frame and the state that are read, from 0."""
-        return min(self.dials[FRAME], self.frames) - 1, min(self.dials[STATE], 2 * len(self.problem.target))
+    def asked(self) -> tuple[str, float]:
+        """The number whose change a reader is asked to predict."""
+        return _("the number of valid paths of the target"), float(self.count)
+
+    def without_path(self) -> PartView:
+        """Shows why there is no path."""
+        return PartView(figure=[self.probabilities(), check(too_short(self), False), self.strip()], asked=self.asked)
 
     def table(self, values: Any, name: str, key: str, alt: str, **more: Any) -> Drawn:
         """A number for each label and frame: labels down, frames across."""
@@ -166,80 +218,42 @@ class Lab:
         return stats(*shown)
 
 
-def _nats(value: float) -> str:
-    return "∞" if value == float("inf") else number(value, 4)
-
-
-def source() -> dict[str, ProbabilitySource]:
-    """Asks for the source of the probabilities."""
-    kinds = {
-        "follow": _("Follow the target"),
-        "peaks": _("Peaks among blanks"),
-        "even": _("All alike"),
-        "random": _("Random"),
-        "frames": _("A film of digits, read by a model"),
-        "tracks": _("An ASL sentence, read by a model"),
-    }
-    if st.query_params.pop("probs", "") == "clip":  # a link of before
-        st.query_params["fill"] = st.query_params.pop("signs", CLIPS[0])
-    kind = url_state.choice(st.segmented_control, _("Probabilities"), kinds, key="fill", required=True)
-    it = ProbabilitySource(kind)
-    if kind in CLIPS:
-        it = replace(it, clip=clip_source.bundled(kind, it.reader, on_change=_forget_signed))
-    return {"source": it}
-
-
-def _forget_signed() -> None:
-    """Another clip starts with its own sentence as target."""
-    for key in (SIGNED, f"{SIGNED}:kept"):
-        st.session_state.pop(key, None)
-
-
-def dials(source: ProbabilitySource) -> dict[str, Dial]:
-    """Those of all parts."""
-
-    def target(_values: Mapping[str, Any]) -> str:
-        if source.clip is None:
-            return url_state.text(_("Target: labels apart by spaces"), key="target", default="A B", max_chars=MAX_TARGET)
-        signed = " ".join(source.clip.glosses or ())
-        return url_state.text(_("Target: glosses apart by spaces"), key=SIGNED, default=signed, max_chars=MAX_TARGET)
-
-    length = {"length": frame.slider(_("Frames T"), 1, ctc_lab.MAX_FRAMES, key="length", default=6)}
-    document = _("The document's recursion (section 11.7), without the skip")
-    return {
-        "target": Dial(_("Target"), target),
-        **(length if source.clip is None else {}),
-        "noskip": frame.switch(document, key="noskip", short=_("Without the skip")),
-    }
-
-
-def trellis_dials(source: ProbabilitySource) -> dict[str, Dial]:
-    """Those, the quantity, and the cell that is read."""
+def quantity_dial() -> Dial:
+    """The quantity that the trellis shows."""
     quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward, the document's β")}
+    return replace(frame.choice(_("Shown"), quantities, key="show"), reads=True, elsewhere=None)
 
-    def frame_read(values: Mapping[str, Any]) -> int:
+
+def frame_dial(source: ProbabilitySource) -> Dial:
+    """The frame that is read."""
+
+    def pick(values: Mapping[str, Any]) -> int:
         frames = values["length"] if source.clip is None else len(source.read.log_probabilities)
         return url_state.slider(_("Frame to read"), 1, frames, key=FRAME, default=2) if frames > 1 else 1
 
-    def state_read(values: Mapping[str, Any]) -> int:
-        labels = min(len(values["target"].split()), ctc_lab.MAX_LABELS)
-        return url_state.slider(_("State to read"), 0, 2 * labels, key=STATE, default=1) if labels else 0
-
-    return dials(source) | {
-        "show": replace(frame.choice(_("Shown"), quantities, key="show"), reads=True, elsewhere=None),
-        FRAME: Dial(_("Frame"), frame_read, reads=True),
-        STATE: Dial(_("State"), state_read, reads=True),
-    }
+    return Dial(_("Frame"), pick, reads=True)
 
 
-def editor(source: ProbabilitySource, **values: Any) -> None:
+def pick_state(values: Mapping[str, Any]) -> int:
+    """Asks for the state that is read."""
+    labels = min(len(values["target"].split()), ctc_lab.MAX_LABELS)
+    return url_state.slider(_("State to read"), 0, 2 * labels, key=STATE, default=1) if labels else 0
+
+
+def pick_path(_values: Mapping[str, Any]) -> str:
+    """Asks for a path to collapse."""
+    label = _("Collapse a path of your own: labels apart by spaces, - for the blank")
+    return st.text_input(label, "H H ε O O L A", key="path", bind="query-params", max_chars=120)
+
+
+def editor(it: Lab) -> None:
     """The built probabilities, to edit."""
-    if source.clip is not None:
+    if it.source.clip is not None:
         return
-    generated = Lab(source, values).generated
+    generated = it.generated
     with frame.controls_block("cells"), st.expander(_("Edit a probability"), icon=":material/edit:"):
         st.caption(_("Change any number: its row is brought back to a sum of 1."))
-        rows = [str(t + 1) for t in range(values["length"])]
+        rows = [str(t + 1) for t in range(it.length)]
         matrix_editor.editor(generated.probabilities, key=CELLS, label="P", rows=rows, columns=generated.names, digits=3)
 
 
@@ -261,23 +275,31 @@ def too_short(it: Lab) -> str:
     return f"{sentence} {why}"
 
 
-def trellis(it: Lab, lattice: Lattice) -> PartView:
+def trellis(
+    it: Lab,
+    show: Annotated[Quantity, quantity_dial()],
+    at: Annotated[int, frame_dial],
+    state: Annotated[int, Dial(_("State"), pick_state, reads=True)],
+) -> PartView:
     """All paths at once: forward, backward, and their product."""
-    quantity, names = it.dials["show"], it.problem.names
+    lattice, names = it.lattice, it.problem.names
+    if lattice is None:
+        return it.without_path()
+    cell = min(at, it.frames) - 1, min(state, 2 * len(it.problem.target))
     best = ctc.best_path(lattice)
 
     def read(point: Point) -> None:
         if isinstance(point.x, int | float) and isinstance(point.y, int | float):
             st.session_state.update({FRAME: int(point.x), STATE: int(point.y)})
 
-    drawn = figures.trellis_figure(lattice, names, quantity=quantity, best=best.states, selected=it.cell)
+    drawn = figures.trellis_figure(lattice, names, quantity=show, best=best.states, selected=cell)
     alt = _("The trellis: frames across, states of the extended target down, the likeliest path drawn thick.")
     possible = lattice.loss != float("inf")
     share = percent(math.exp(best.log_probability - lattice.log_probability)) if possible else "–"
     states = " ".join(f"`{names[label]}`" for label in ctc.extended(it.problem.target))
     path = " ".join(f"`{names[label]}`" for label in best.labels)
     return PartView(
-        equation={"alpha": forward, "beta": backward, "gamma": posterior}[quantity](lattice, names, *it.cell),
+        equation={"alpha": forward, "beta": backward, "gamma": posterior}[show](lattice, names, *cell),
         figure=[
             plot(drawn, "ctc_trellis", alt, filename="ctc-trellis", on_click=read),
             caption(_("Click a state to see how its number is computed. Faint states lie on no valid path.")),
@@ -286,6 +308,7 @@ def trellis(it: Lab, lattice: Lattice) -> PartView:
             markdown(_("Likeliest path: {path}, which is {share} of P(target).").format(path=path, share=share)),
         ],
         more=[it.probabilities(), markdown(passage("ctc", "document"))],
+        asked=it.asked,
         notebook_values=lambda: {
             "P": it.problem.probabilities,
             "TARGET": list(it.problem.target),
@@ -352,20 +375,22 @@ def posterior(lattice: Lattice, _names: tuple[str, ...], t: int, s: int) -> Work
     return Worked(formula, rf"{left} = \frac{{{a} \cdot {b}}}{{{p}}} = {tex_significant(float(lattice.posteriors[t, s]))}")
 
 
-def paths(it: Lab, lattice: Lattice) -> PartView:
+def paths(it: Lab, path: Annotated[str, Dial(_("A path of your own"), pick_path, reads=True)]) -> PartView:
     """Every valid path, and what a path collapses to."""
-    names = it.problem.names
+    lattice, names = it.lattice, it.problem.names
+    if lattice is None:
+        return it.without_path()
     listed = ctc.valid_paths(lattice, most=PATHS_LISTED) if it.count <= PATHS_LISTED else []
     rows = []
-    for path in listed:
-        labels = [names[label] for label in path.labels]
+    for one in listed:
+        labels = [names[label] for label in one.labels]
         merged, sentence = ctc_lab.collapsed(labels)
         rows.append(
             {
                 _("Path"): " ".join(labels),
                 _("Repeats merged"): " ".join(merged),
                 _("Blanks removed"): " ".join(sentence),
-                _("Probability"): significant(math.exp(path.log_probability), 4),
+                _("Probability"): significant(math.exp(one.log_probability), 4),
             }
         )
     there = _("There are {count} paths: up to {most} are listed. The trellis sums them all.")
@@ -381,7 +406,8 @@ def paths(it: Lab, lattice: Lattice) -> PartView:
             *([check(adds_up, abs(summed - total) <= 1e-9 * total)] if rows else []),
             it.strip(),
         ],
-        more=[collapse(it.dials["path"])],
+        more=[collapse(path)],
+        asked=it.asked,
     )
 
 
@@ -409,12 +435,16 @@ def collapse(text: str) -> Item:
     return markdown(f"**{_('A path of your own')}.** {told}")
 
 
-def gradient(it: Lab, lattice: Lattice) -> PartView:
+def gradient(it: Lab) -> PartView:
     """The loss's slope: what the model said, less what the target would have wanted."""
+    lattice = it.lattice
+    if lattice is None:
+        return it.without_path()
     if lattice.loss == float("inf"):
         return PartView(
             figure=[check(_("Every path has a frame that rules it out: the loss is infinite and has no gradient."), False)],
             more=[it.probabilities()],
+            asked=it.asked,
         )
     said, wanted = it.problem.probabilities, lattice.label_posteriors
     of = {"frames": said.T, "posteriors": wanted.T}
@@ -427,34 +457,8 @@ def gradient(it: Lab, lattice: Lattice) -> PartView:
         equation=Worked(formula, ""),
         figure=[slope, it.strip()],
         more=[[it.probabilities(), posteriors]],
+        asked=it.asked,
     )
-
-
-def part(code: str, title: str, offered: Callable[..., Mapping[str, Dial]], view: Callable[[Lab, Lattice], PartView]) -> Part:
-    """One part: its view, or why there is none, with the passage and the question that all parts have."""
-
-    def shown(source: ProbabilitySource, **values: Any) -> PartView:
-        it = Lab(source, values)
-        drawn = PartView(figure=[it.probabilities(), check(too_short(it), False), it.strip()])
-        if it.lattice is not None:
-            drawn = view(it, it.lattice)
-        return replace(
-            drawn,
-            notes=[passage("ctc", code)],
-            asked=lambda: (_("the number of valid paths of the target"), float(it.count)),
-        )
-
-    return Part(code, title, offered, shown, above=source, below=editor)
-
-
-def paths_dials(source: ProbabilitySource) -> dict[str, Dial]:
-    """Those of all parts, and a path to collapse."""
-    label = _("Collapse a path of your own: labels apart by spaces, - for the blank")
-
-    def path(_values: Mapping[str, Any]) -> str:
-        return st.text_input(label, "H H ε O O L A", key="path", bind="query-params", max_chars=120)
-
-    return dials(source) | {"path": Dial(_("A path of your own"), path, reads=True)}
 
 
 render(
@@ -462,9 +466,9 @@ render(
         "ctc",
         _("CTC lab"),
         [
-            part("trellis", _("Trellis"), trellis_dials, trellis),
-            part("paths", _("All valid paths"), paths_dials, paths),
-            part("gradient", _("Gradient"), dials, gradient),
+            Part("trellis", _("Trellis"), trellis, above=source, below=editor),
+            Part("paths", _("All valid paths"), paths, above=source, below=editor),
+            Part("gradient", _("Gradient"), gradient, above=source, below=editor),
         ],
         _("iiga-equations sections 10.2 and 11; Graves et al. 2006; D17, D18, D19"),
         {Refusal: ("", "")},

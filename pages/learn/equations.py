@@ -75,7 +75,7 @@ render(
     LessonPage(
         "equations",
         _("Equation index"),
-        [Part("", "", lambda **_values: {}, listing, above=search_line)],
+        [Part("", "", listing, above=search_line)],
         ", ".join(DOCUMENTS) + "; D1–D36",
     )
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, is_dataclass
+from inspect import signature
+from typing import Annotated, Any, get_args, get_origin
 
 import streamlit as st
 
@@ -42,6 +43,39 @@ class Dial:
     shown: Callable[[Any, Mapping[str, Any]], str] | None = None
     reads: bool = False
     elsewhere: Callable[[Any], Elsewhere] | None = None
+
+
+def dials_of(view: Callable[..., Any], above: Mapping[str, Any]) -> dict[str, Dial]:
+    """The dials by the names of the view's parameters, each of which is annotated with its own; of a dataclass its fields'.
+
+        def dropout(rate: Annotated[float, slider(_("Dropout rate"), 0.0, 0.9, key="drop_rate", default=0.3)]) -> PartView:
+
+    Annotations are evaluated here, so that a label is in the reader's language. Instead of a dial an annotation may have a
+    function of what is chosen above the dials, which returns one, or None where there is none then.
+    """
+    found: dict[str, Dial | None] = {}
+    for name, kind in _parameters(view).items():
+        fields = _parameters(kind, view.__globals__) if is_dataclass(kind) else {name: kind}
+        given = {field: get_args(of)[1] for field, of in fields.items() if get_origin(of) is Annotated}
+        found |= {field: one if isinstance(one, Dial) or one is None else one(**above) for field, one in given.items()}
+    return {name: dial for name, dial in found.items() if dial is not None}
+
+
+def _parameters(takes: Any, names: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Each parameter's annotation, evaluated among the names of a page's file, which is no module."""
+    known = dict(takes.__globals__ if names is None else names)
+    return {name: one.annotation for name, one in signature(takes, globals=known, eval_str=True).parameters.items()}
+
+
+def call(view: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    """Calls the view with the values that it takes; for a parameter that is a dataclass, one of the values of its fields."""
+    taken: dict[str, Any] = {}
+    for name, kind in _parameters(view).items():
+        if is_dataclass(kind) and isinstance(kind, type):
+            taken[name] = kind(**{field: values[field] for field in signature(kind).parameters if field in values})
+        elif name in values:
+            taken[name] = values[name]
+    return view(**taken)
 
 
 def slider(

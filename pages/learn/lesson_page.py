@@ -1,19 +1,19 @@
 """A page of the lecture as data, and the one place that shows it: order, state, undo, presentation, what is taken along.
 
-    def dropout(rate: float, draw: int) -> PartView:        # the dials' values, by their codes
+    def dropout(
+        rate: Annotated[float, slider(_("Dropout rate"), 0.0, 0.9, key="drop_rate", default=0.3, step=0.05)],
+        draw: Annotated[int, slider(_("Draw"), 1, 20, key="drop_draw", default=1)],
+    ) -> PartView:
         example = norms.dropout_example(rate, seed=draw)
         return PartView(
             equation=Worked(r"y = x / p", rf"1 / {tex(1 - rate)}"),
             figure=[[plot(before, "dropout_before", _("A matrix before dropout.")), plot(after, ...)]],
-            notes=[frame.passage("norms", "dropout"), *sentences_of(said.dropout(example))],
             notebook_values=lambda: {"X": example.before, **on_screen({"kept": example.kept})},
         )
 
-    render(LessonPage("norms", _("Norms"), sources="...", parts=[
-        Part("dropout", _("Dropout"), lambda: {"rate": frame.slider(...), "draw": frame.slider(...)}, dropout),
-    ]))
+    render(LessonPage("norms", _("Norms"), [Part("dropout", _("Dropout"), dropout)], sources="..."))
 
-The prose is in `assets/text/<language>/learn_<page>.md`: a section `lead`, and those that `frame.passage` names. The code to take
+The prose is in `assets/text/<language>/learn_<page>.md`: a section `lead`, and one for each part, by its code. The code to take
 along is in `assets/snippets/<page>/<part>.py`.
 """
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -85,7 +85,7 @@ class PartView:
     Attributes:
         equation: with this state's numbers, beside the dials; several where the part has them.
         figure: above what the last change moved and the notes; a function of that change where it is drawn, too.
-        notes: what to look for: passages, and the claims that are true. more: below the notes.
+        notes: what to look for: passages, and the claims that are true; the part's passage where None. more: below the notes.
         asked: name and value of the number whose change a reader is asked to predict.
         followed: the matrix of which the last change of a dial is told and can be taken back.
         compared: what a projector shows first, side by side.
@@ -94,7 +94,7 @@ class PartView:
 
     equation: Worked | Sequence[Worked] = ()
     figure: Sequence[Item] | Callable[[Moved | None], Sequence[Item]] = ()
-    notes: Sequence[str | Message] = ()
+    notes: Sequence[str | Message] | None = None
     more: Sequence[Item] = ()
     asked: Callable[[], tuple[str, float]] | None = None
     followed: Followed | None = None
@@ -115,22 +115,28 @@ class Part:
     """A part of a page.
 
     Attributes:
-        code: in the link, and name of its snippet; empty for the one part of a page without parts. title: translated.
-        dials: by the name that `view` has for it; takes the values of `above`. view: takes those and the dials' values.
+        code: in the link, and name of its passage and its snippet; empty for the one part of a page without parts.
+        title: translated. view: takes the values of dials and `above`; its annotations are the dials (`frame.dials_of`).
         key: URL parameter of the dial on display. first: dial on display at first, the first one where None.
+        dials: names of those that the part has, in this order; all where empty.
         above: widgets above the dials, and their values. below: widgets below the figure, drawn before `view` is asked.
         diagram: whether the page's block diagram shows it.
     """
 
     code: str
     title: str
-    dials: Callable[..., Mapping[str, Dial]]
     view: Callable[..., PartView]
     key: str = "dial"
     first: str | None = None
+    dials: Sequence[str] = ()
     above: Callable[[], dict[str, Any]] = dict
     below: Callable[..., None] | None = None
     diagram: bool = True
+
+    def offered(self, above: Mapping[str, Any]) -> dict[str, Dial]:
+        """The dials beside these choices above them."""
+        every = frame.dials_of(self.view, above)
+        return {name: every[name] for name in self.dials or every if name in every}
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,11 @@ class LessonPage:
     def part(self, code: str) -> Part:
         """The part of this code."""
         return next(one for one in self.parts if one.code == code)
+
+    def view(self, part: Part, values: Mapping[str, Any]) -> PartView:
+        """Everything that the part shows at these values."""
+        view: PartView = frame.call(part.view, values)
+        return view if view.notes is not None else replace(view, notes=[frame.passage(self.name, part.code)])
 
 
 def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | None = None, **more: Any) -> Drawn:
@@ -275,14 +286,14 @@ def _on_page(page: LessonPage, part: Part) -> None:
     """The figure above the dials, what is said of it and the diagram below."""
     picture = st.container(key="lesson_figure")
     above = part.above()
-    turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
+    turned = frame.draw_dials(part.key, part.offered(above), first=part.first)
     shown, below = st.container(gap="xsmall"), st.container()
     with st.container():
         _diagram(page, part)
     if part.below is not None:
         with below:
-            part.below(**above, **turned.values)
-    view = part.view(**above, **turned.values)
+            frame.call(part.below, above | turned.values)
+    view = page.view(part, above | turned.values)
     with shown:
         seen = predict.ask(lambda: _question(page, part, above, turned, view))
         _show(view, turned, _moved(view, turned), picture, seen=seen)
@@ -294,8 +305,8 @@ def _on_stage(page: LessonPage, part: Part, stage: projector.Stage) -> None:
     with stage.hidden:
         above = part.above()
     with stage.dial:
-        turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
-    view = part.view(**above, **turned.values)
+        turned = frame.draw_dials(part.key, part.offered(above), first=part.first)
+    view = page.view(part, above | turned.values)
     with stage.strip:
         predict.ask(lambda: _question(page, part, above, turned, view))
     _project(view, turned, stage, _moved(view, turned))
@@ -317,7 +328,7 @@ def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turne
     elsewhere = dial.elsewhere(turned.values[code])
     values = turned.values | {code: elsewhere.value}
     with suppress(*page.errors):
-        then = part.view(**above, **values).asked
+        then = page.view(part, above | values).asked
         if then is not None:
             (name, before), (_name, after) = view.asked(), then()
             change = _("“{dial}” goes from {now} to {then}.").format(
@@ -418,7 +429,7 @@ def _draw(item: Item) -> None:
 
 
 def _sentences(view: PartView) -> str:
-    return " ".join(translate(one) for one in view.notes)
+    return " ".join(translate(one) for one in view.notes or ())
 
 
 def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final
+from functools import cached_property, partial
+from typing import Annotated, Any, Final
 
 import pandas as pd
 import streamlit as st
@@ -34,6 +34,7 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     N_("Repeated words"): ("BOOK BOOK WHERE", "BOOK BOOK BOOK WHERE"),
     N_("Nothing recognised"): ("1 0 7", ""),
 }
+FIRST: Final = next(iter(EXAMPLES.values()))
 MAX_WORDS: Final = 30
 """Longest sentence whose tables are drawn."""
 MAX_CHARACTERS: Final = 60_000
@@ -43,31 +44,6 @@ MAX_TEXT_WORDS: Final = 5_000
 MAX_IN_LINK: Final = 4_000
 """Characters of a text that a link still carries."""
 REFERENCE, HYPOTHESIS, LINE = "ref", "hyp", "line"
-
-
-@dataclass(frozen=True)
-class Texts:
-    """The reader's sentences, and the pair whose tables are shown.
-
-    Attributes:
-        references, hypotheses: the words of each line. place: of the pair, from 0.
-    """
-
-    references: list[Sentence]
-    hypotheses: list[Sentence]
-    place: int
-
-    @property
-    def pair(self) -> tuple[Sentence, Sentence]:
-        """Reference and hypothesis of the tables."""
-        return self.references[self.place], self.hypotheses[self.place]
-
-    @property
-    def too_long(self) -> str:
-        """Says that the pair is too long for a table; empty where it is not."""
-        longest = max(map(len, self.pair))
-        told = _("A sentence has {count} words: its tables are drawn up to {most}.")
-        return told.format(count=number(longest), most=number(MAX_WORDS)) if longest > MAX_WORDS else ""
 
 
 def examples() -> dict[str, Any]:
@@ -94,60 +70,84 @@ def area(label: str, key: str, default: str, _values: Mapping[str, Any]) -> str:
     return written
 
 
-def dials() -> dict[str, Dial]:
-    """Those of all parts: both texts, and of several lines the one whose tables are shown."""
-    reference, hypothesis = next(iter(EXAMPLES.values()))
+def reference_dial() -> Dial:
+    """What was signed."""
+    return Dial(_("Reference"), partial(area, _("Reference: what was signed"), REFERENCE, FIRST[0]))
+
+
+def hypothesis_dial() -> Dial:
+    """What was recognised."""
 
     def shorter(text: str) -> Elsewhere:
         kept = " ".join(text.split(" ")[:-1])
         return Elsewhere(kept, {HYPOTHESIS: kept})
 
-    texts = {
-        "reference": Dial(_("Reference"), partial(area, _("Reference: what was signed"), REFERENCE, reference)),
-        "hypothesis": Dial(
-            _("Hypothesis"), partial(area, _("Hypothesis: what was recognised"), HYPOTHESIS, hypothesis), elsewhere=shorter
-        ),
-    }
-    lines = len(metrics.sentences((url_state.upcoming(REFERENCE) or reference)[:MAX_CHARACTERS]))
-    if lines < 2:
-        return texts
+    draw = partial(area, _("Hypothesis: what was recognised"), HYPOTHESIS, FIRST[1])
+    return Dial(_("Hypothesis"), draw, elsewhere=shorter)
+
+
+def line_dial() -> Dial | None:
+    """The sentence whose tables are shown, of several."""
+    lines = len(metrics.sentences((url_state.upcoming(REFERENCE) or FIRST[0])[:MAX_CHARACTERS]))
     label = _("Sentence that the tables show")
-    line = Dial(_("Sentence"), lambda _values: url_state.slider(label, 1, lines, key=LINE, default=1), reads=True)
-    return texts | {LINE: line}
+    draw = partial(url_state.slider, label, 1, lines, key=LINE, default=1)
+    return Dial(_("Sentence"), lambda _values: draw(), reads=True) if lines > 1 else None
 
 
-def edit_dials() -> dict[str, Dial]:
-    """Those, and how much of Levenshtein's table is filled."""
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """The reader's sentences, one a line, and the pair whose tables are shown; the fields are the dials."""
 
-    def left(values: Mapping[str, Any]) -> int:
-        reference, hypothesis = texts_of(values).pair
-        entries = (len(reference) + 1) * (len(hypothesis) + 1)
-        return url_state.slider(_("Entries still to fill"), 0, max(1, entries - 1), key="left", default=0)
+    reference: Annotated[str, reference_dial()]
+    hypothesis: Annotated[str, hypothesis_dial()]
+    line: Annotated[int, line_dial()] = 1
 
-    return dials() | {"left": Dial(_("Entries still to fill"), left, reads=True)}
+    @cached_property
+    def pairs(self) -> tuple[list[Sentence], list[Sentence]]:
+        """The words of each line, of references and hypotheses.
+
+        Raises:
+            BadValue: where one side has more sentences than the other, or more than may be compared.
+        """
+        longest = max(len(self.reference), len(self.hypothesis))
+        if longest > MAX_CHARACTERS:
+            raise BadValue("the text has {count} characters: up to {most} are compared", count=longest, most=MAX_CHARACTERS)
+        references, hypotheses = metrics.sentences(self.reference), metrics.sentences(self.hypothesis)
+        longest = max(sum(map(len, text)) for text in (references, hypotheses))
+        if longest > MAX_TEXT_WORDS:
+            raise BadValue("the text has {count} words: up to {most} are compared", count=longest, most=MAX_TEXT_WORDS)
+        metrics.check_pairs(references, hypotheses)
+        return references, hypotheses
+
+    @property
+    def place(self) -> int:
+        """Of the pair, from 0."""
+        return min(self.line, len(self.pairs[0])) - 1
+
+    @property
+    def pair(self) -> tuple[Sentence, Sentence]:
+        """Reference and hypothesis of the tables."""
+        references, hypotheses = self.pairs
+        return references[self.place], hypotheses[self.place]
+
+    @property
+    def too_long(self) -> str:
+        """Says that the pair is too long for a table; empty where it is not."""
+        longest = max(map(len, self.pair))
+        told = _("A sentence has {count} words: its tables are drawn up to {most}.")
+        return told.format(count=number(longest), most=number(MAX_WORDS)) if longest > MAX_WORDS else ""
 
 
-def bleu_dials() -> dict[str, Dial]:
-    """Those, and the longest n-gram."""
-    orders = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
-    return dials() | {"order": choice(_("n-grams up to"), orders, key="ngrams", default="4", value=int)}
+def pick_left(values: Mapping[str, Any]) -> int:
+    """Asks how much of Levenshtein's table is not filled yet."""
+    reference, hypothesis = Texts(**values).pair
+    entries = (len(reference) + 1) * (len(hypothesis) + 1)
+    return url_state.slider(_("Entries still to fill"), 0, max(1, entries - 1), key="left", default=0)
 
 
-def texts_of(values: Mapping[str, Any]) -> Texts:
-    """The sentences by the values of the dials.
-
-    Raises:
-        BadValue: where one side has more sentences than the other, or more than may be compared.
-    """
-    longest = max(len(values[side]) for side in ("reference", "hypothesis"))
-    if longest > MAX_CHARACTERS:
-        raise BadValue("the text has {count} characters: up to {most} are compared", count=longest, most=MAX_CHARACTERS)
-    references, hypotheses = (metrics.sentences(values[side]) for side in ("reference", "hypothesis"))
-    longest = max(sum(map(len, text)) for text in (references, hypotheses))
-    if longest > MAX_TEXT_WORDS:
-        raise BadValue("the text has {count} words: up to {most} are compared", count=longest, most=MAX_TEXT_WORDS)
-    metrics.check_pairs(references, hypotheses)
-    return Texts(references, hypotheses, min(values.get(LINE, 1), len(references)) - 1)
+def orders() -> dict[str, str]:
+    """The longest n-grams that are counted."""
+    return {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
 
 
 def error_stats(errors: WordErrors) -> list[Stat]:
@@ -188,9 +188,9 @@ def alignment_table(steps: Sequence[Edit], reference: Sequence[str], hypothesis:
     st.dataframe(table, hide_index=True, height=min(38 + 35 * len(table), 320))
 
 
-def edits(it: Texts, left: int) -> PartView:
+def edits(it: Texts, left: Annotated[int, Dial(_("Entries still to fill"), pick_left, reads=True)]) -> PartView:
     """Word error rate, by Levenshtein's table entry by entry."""
-    errors = metrics.word_errors(it.references, it.hypotheses)
+    errors = metrics.word_errors(*it.pairs)
     steps, counts = errors.alignments[it.place], (errors.substitutions, errors.deletions, errors.insertions)
     added = " + ".join(map(str, counts))
     worked = Worked(
@@ -221,16 +221,18 @@ def edits(it: Texts, left: int) -> PartView:
         more=[markdown(passage("metrics", "corpus"))],
         asked=None if errors.rate is None else lambda: (_("the word error rate"), float(errors.rate or 0)),
         notebook_values=lambda: {
-            "REFERENCES": [list(one) for one in it.references],
-            "HYPOTHESES": [list(one) for one in it.hypotheses],
+            "REFERENCES": [list(one) for one in it.pairs[0]],
+            "HYPOTHESES": [list(one) for one in it.pairs[1]],
             **on_screen({"rate": float("nan") if errors.rate is None else errors.rate}, 4),
         },
     )
 
 
-def bleu(it: Texts, order: int) -> PartView:
+def bleu(
+    it: Texts, order: Annotated[int, choice(_("n-grams up to"), orders(), key="ngrams", default="4", value=int)]
+) -> PartView:
     """BLEU with all its counts."""
-    score = metrics.bleu(it.references, it.hypotheses, order=order)
+    score = metrics.bleu(*it.pairs, order=order)
     whole, precisions = score.score / 100, [precision / 100 for precision in score.precisions]
     counts = {
         _("n"): range(1, order + 1),
@@ -288,8 +290,8 @@ def rouge(it: Texts) -> PartView:
         words = [markdown(f"{name}: {_marked(side, kept)}") for name, side, kept in sides]
         words.append(caption(_("Bold: a longest common subsequence, the same words in the same order, gaps allowed.")))
     mean = _("Mean F of {count} sentences: {mean}. Below, sentence {place}.").format(
-        count=number(len(it.references)),
-        mean=percent(metrics.corpus_rouge_l(it.references, it.hypotheses), 2),
+        count=number(len(it.pairs[0])),
+        mean=percent(metrics.corpus_rouge_l(*it.pairs), 2),
         place=number(it.place + 1),
     )
     return PartView(
@@ -299,7 +301,7 @@ def rouge(it: Texts) -> PartView:
         ),
         figure=[
             drawn,
-            *([caption(mean)] if len(it.references) > 1 else []),
+            *([caption(mean)] if len(it.pairs[0]) > 1 else []),
             stats(
                 Stat(name="ROUGE-L F", value=percent(score.f, 2), note="2RP / (R + P)"),
                 Stat(name=_("Common subsequence"), value=number(score.common)),
@@ -310,7 +312,6 @@ def rouge(it: Texts) -> PartView:
             ),
             *words,
         ],
-        notes=[passage("metrics", "rouge")],
         asked=lambda: ("ROUGE-L F", score.f),
     )
 
@@ -319,23 +320,14 @@ def _marked(words: Sentence, kept: Sequence[int]) -> str:
     return " ".join(f"**{word}**" if place in kept else f":gray[{word}]" for place, word in enumerate(words)) or "–"
 
 
-def part(code: str, title: str, offered: Callable[[], Mapping[str, Dial]], view: Callable[..., PartView]) -> Part:
-    """One part: its view of the sentences; `view` takes the other dials' values."""
-
-    def shown(reference: str, hypothesis: str, line: int = 1, **others: Any) -> PartView:
-        return view(texts_of({"reference": reference, "hypothesis": hypothesis, LINE: line}), **others)
-
-    return Part(code, title, offered, shown, first="hypothesis", above=examples)
-
-
 render(
     LessonPage(
         "metrics",
         _("Metrics lab"),
         [
-            part("edits", _("Word error rate"), edit_dials, edits),
-            part("bleu", "BLEU", bleu_dials, bleu),
-            part("rouge", "ROUGE-L", dials, rouge),
+            Part("edits", _("Word error rate"), edits, first="hypothesis", above=examples),
+            Part("bleu", "BLEU", bleu, first="hypothesis", above=examples),
+            Part("rouge", "ROUGE-L", rouge, first="hypothesis", above=examples),
         ],
         _("iiga-equations section 12; D20a"),
         {Refusal: ("", "")},

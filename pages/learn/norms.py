@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from core.lecture.norms import Norm
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.worked import Worked
-from pages.learn.frame import choice, passage, slider, tex, tex_row
+from pages.learn.frame import choice, slider, tex, tex_row
 from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, caption, check, plot, render, written
 from pages.learn.what_moved import Followed
 from pages.shared.language import _, ngettext, number, percent, significant
@@ -78,7 +78,13 @@ def _normalised(norm: Norm, cell: norms.NormalisedCell, at: tuple[int, int, int]
     return Worked(formulas[norm], rf"{fractions[0]} = {tex(cell.y)}", note)
 
 
-def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int) -> PartView:
+def normalisation(
+    norm: Annotated[Norm, choice(_("Norm"), norm_names(), key="norm")],
+    level: Annotated[float, slider(_("Distance of the samples' levels"), 0.0, 10.0, key="norm_level", default=3.0, step=0.5)],
+    sample: Annotated[int, slider(_("Sample"), 1, 3, key="norm_sample", default=2, reads=True)],
+    time: Annotated[int, slider(_("Time"), 1, 16, key="norm_time", default=6, reads=True)],
+    channel: Annotated[int, slider(_("Channel"), 1, 4, key="norm_channel", default=3, reads=True)],
+) -> PartView:
     """The same batch under five norms; the outlined cells share one mean and variance."""
     example, name = _example(norm, level=level), norm_names()[norm]
     place = {"sample": sample - 1, "step": time - 1, "channel": channel - 1}
@@ -99,7 +105,6 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
         figure=figure,
         followed=Followed(name=f"sample {sample}", values=example.after[sample - 1].T, rows=channels),
         compared=one(sample),
-        notes=[passage("norms", "norms")],
         more=[
             check(
                 _("The formula and PyTorch's layer differ by {gap} at most.").format(gap=written(example.gap, -1)),
@@ -113,7 +118,10 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
     )
 
 
-def activation(at: float, name: str) -> PartView:
+def activation(
+    at: Annotated[float, slider("x", -4.0, 8.0, key="act_x", default=1.0, step=0.1)],
+    name: Annotated[str, choice(_("Activation"), activation_names(), key="act")],
+) -> PartView:
     """One activation, its derivative, and the point that is being read."""
     names, (x, curves), comparison = activation_names(), norms.all_curves(), activations.compared(name, at)
     value, slope = comparison["value"], comparison["derivative"]
@@ -128,14 +136,15 @@ def activation(at: float, name: str) -> PartView:
             rf"\begin{{aligned}} f({tex(at, 1)}) &= {tex(value, 5)} \\f'({tex(at, 1)}) &= {tex(slope, 5)} \end{{aligned}}",
         ),
         figure=[plot(drawn, "activation", _("The activation, its tangent at the chosen point, and below its derivative."))],
-        notes=[passage("norms", "activations")],
         more=[check(agree, gap < 1e-9)],
         asked=lambda: (_("the slope at x"), slope),
         notebook_values=lambda: {"NAME": name, "AT": at} | on_screen({"value": value, "derivative": slope}, 5),
     )
 
 
-def softmax(shift: float) -> PartView:
+def softmax(
+    shift: Annotated[float, slider(_("Added to every score"), 0.0, 120.0, key="soft_shift", default=88.0, step=1.0)],
+) -> PartView:
     """Shows why the maximum is subtracted before the exponential."""
     x, safe, plain = norms.softmax_pair(shift)
     broken = bool((plain != plain).any())
@@ -150,14 +159,16 @@ def softmax(shift: float) -> PartView:
         ),
         figure=[plot(figures.softmax_figure(x, safe, plain), "stable_softmax", alt)],
         followed=Followed(name="stable softmax", values=safe[:, None], rows=scores, columns=[_("weight")]),
-        notes=[passage("norms", "softmax")],
         more=[check(verdict, not broken)],
         asked=lambda: (_("the largest weight of the stable softmax"), float(safe.max())),
         notebook_values=lambda: {"SCORES": x} | on_screen({"softmax": safe, "overflows": float(broken)}, 4),
     )
 
 
-def dropout(rate: float, draw: int) -> PartView:
+def dropout(
+    rate: Annotated[float, slider(_("Dropout rate"), 0.0, 0.9, key="drop_rate", default=0.3, step=0.05)],
+    draw: Annotated[int, slider(_("Draw"), 1, 20, key="drop_draw", default=1)],
+) -> PartView:
     """One draw of dropout, and the mean over many."""
     example = norms.dropout_example(rate, seed=draw)
     before, after = figures.dropout_matrices(example.before, example.after)
@@ -177,7 +188,6 @@ def dropout(rate: float, draw: int) -> PartView:
                 plot(after, "dropout_after", _("The matrix after dropout: some entries are zero, the others larger.")),
             ]
         ],
-        notes=[passage("norms", "dropout")],
         more=[check(noise, abs(mean - 1) < 0.05)],
         asked=lambda: (_("the spread of the mean over many draws"), float(example.means.std())),
         notebook_values=lambda: (
@@ -187,7 +197,7 @@ def dropout(rate: float, draw: int) -> PartView:
     )
 
 
-def depth(layers: int) -> PartView:
+def depth(layers: Annotated[int, slider(_("Layers"), 2, 16, key="depth_layers", default=8)]) -> PartView:
     """Gradient of the last layer at initialisation against the number of layers, post-norm and pre-norm (Xiong et al. 2020)."""
     post, pre = (_last(layers, pre_norm=pre_norm, seed=SEED) for pre_norm in (False, True))
     draws = [_every(pre_norm=pre_norm) for pre_norm in (False, True)]
@@ -203,7 +213,6 @@ def depth(layers: int) -> PartView:
             _("the last of {layers} layers, in this draw").format(layers=number(layers)),
         ),
         figure=[plot(gradients, "depth_gradients", _("Norm of the last layer's gradient by the number of layers, both norms."))],
-        notes=[passage("norms", "depth")],
         asked=lambda: (_("the last layer's gradient in post-norm"), post),
         notebook_values=lambda: {"LAYERS": layers, "SEED": SEED} | on_screen({"post-norm": post, "pre-norm": pre}),
     )
@@ -226,7 +235,11 @@ def scheme_names() -> dict[str, str]:
     }
 
 
-def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
+def initial(
+    scheme: Annotated[Scheme, choice(_("Scheme"), scheme_names(), key="scheme")],
+    activation: Annotated[str, choice(_("Activation"), {name: name for name in activations.ACTIVATIONS}, key="init_act")],
+    layers: Annotated[int, slider(_("Layers"), 1, 30, key="init_layers", default=12)],
+) -> PartView:
     """Size of the activations by layer, for several ways to draw the initial weights."""
     signals = _signals(activation, layers)
     std, sizes = initialisation.weight_std(scheme, 128, 128), [float(one) for one in signals[scheme].sizes]
@@ -247,7 +260,6 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
             note.format(layers=number(layers), value=significant(sizes[-1])),
         ),
         figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
-        notes=[passage("norms", "init")],
         more=[caption(apart)],
         asked=lambda: (_("the size of the last layer's activations"), sizes[-1]),
         notebook_values=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
@@ -259,36 +271,16 @@ render(
         "norms",
         _("Norms, activations, dropout"),
         [
-            Part("norms", _("Normalisation"), lambda: {
-                "norm": choice(_("Norm"), norm_names(), key="norm"),
-                "level": slider(_("Distance of the samples' levels"), 0.0, 10.0, key="norm_level", default=3.0, step=0.5),
-                "sample": slider(_("Sample"), 1, 3, key="norm_sample", default=2, reads=True),
-                "time": slider(_("Time"), 1, 16, key="norm_time", default=6, reads=True),
-                "channel": slider(_("Channel"), 1, 4, key="norm_channel", default=3, reads=True),
-            }, normalisation, "norm_dial"),
-            Part("activations", _("Activations"), lambda: {
-                "at": slider("x", -4.0, 8.0, key="act_x", default=1.0, step=0.1),
-                "name": choice(_("Activation"), activation_names(), key="act"),
-            }, activation, "act_dial"),
-            Part("softmax", _("Stable softmax"), lambda: {
-                "shift": slider(_("Added to every score"), 0.0, 120.0, key="soft_shift", default=88.0, step=1.0),
-            }, softmax, "soft_dial"),
-            Part("dropout", _("Dropout"), lambda: {
-                "rate": slider(_("Dropout rate"), 0.0, 0.9, key="drop_rate", default=0.3, step=0.05),
-                "draw": slider(_("Draw"), 1, 20, key="drop_draw", default=1),
-            }, dropout, "drop_dial"),
-            Part("depth", _("Post-norm, pre-norm"), lambda: {
-                "layers": slider(_("Layers"), 2, 16, key="depth_layers", default=8),
-            }, depth, "depth_dial"),
-            Part("init", _("Initialisation"), lambda: {
-                "scheme": choice(_("Scheme"), scheme_names(), key="scheme"),
-                "activation": choice(_("Activation"), {name: name for name in activations.ACTIVATIONS}, key="init_act"),
-                "layers": slider(_("Layers"), 1, 30, key="init_layers", default=12),
-            }, initial, "init_dial"),
+            Part("norms", _("Normalisation"), normalisation, "norm_dial"),
+            Part("activations", _("Activations"), activation, "act_dial"),
+            Part("softmax", _("Stable softmax"), softmax, "soft_dial"),
+            Part("dropout", _("Dropout"), dropout, "drop_dial"),
+            Part("depth", _("Post-norm, pre-norm"), depth, "depth_dial"),
+            Part("init", _("Initialisation"), initial, "init_dial"),
         ],
         _(
             "vit-report sections 2.2 to 2.4, 3.3 to 3.5 and 4 (listing 1); iiga-equations sections 3.2, 6, 7, 8.2, 9.1 and 16; "
             "tlob-architecture section 2.2; Xiong et al. 2020; D5, D15, D22"
         ),
     )
-)  # fmt: skip
+)

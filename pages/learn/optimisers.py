@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import streamlit as st
 
@@ -13,9 +13,9 @@ from core.lecture.notebooks import on_screen, rounded
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
 from core.lecture.shown_digits import digits_needed, flat
 from core.lecture.worked import Worked
-from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
+from pages.learn.frame import choice, slider, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render
-from pages.shared.language import N_, _, number, significant
+from pages.shared.language import _, number, significant
 
 PEAK: Final = 1e-3
 """Rate at the peak of every schedule."""
@@ -40,19 +40,27 @@ SCHEDULES: Final = (
 
 def optimiser_names() -> dict[str, str]:
     """Each optimiser's name on the page."""
-    names = {"sgd": "SGD", "momentum": _("SGD, momentum 0.9"), "adam": "Adam", "adam_plain": _("Adam, uncorrected")}
-    return names | {"adamw": "AdamW"}
+    return {"sgd": "SGD", "momentum": _("SGD, momentum 0.9")} | adam_names()
 
 
-def rate_dial(key: str) -> Dial:
-    """The learning rate, in steps of about a factor of three."""
-    rates = {rate: significant(float(rate)) for rate in RATES}
-    return choice(_("Learning rate"), rates, key=key, default="0.03", widget=st.select_slider, value=float)
+def adam_names() -> dict[str, str]:
+    """Those whose numbers can be read."""
+    return {"adam": "Adam", "adamw": "AdamW", "adam_plain": _("Adam, uncorrected")}
 
 
-def decay_dial() -> Dial:
-    """AdamW's weight decay."""
-    return slider(_("Weight decay (AdamW)"), 0.0, 0.5, key="adamw_decay", default=0.1, step=0.05)
+def rates() -> dict[str, str]:
+    """Learning rates, in steps of about a factor of three."""
+    return {rate: significant(float(rate)) for rate in RATES}
+
+
+def clips() -> dict[str, str]:
+    """The largest norms that a gradient may have."""
+    return {"off": _("off")} | {one: significant(float(one)) for one in CLIPS}
+
+
+def largest(code: str) -> float | None:
+    """The norm of a code; None where gradients stay as they are."""
+    return None if code == "off" else float(code)
 
 
 @st.cache_data(show_spinner=False, max_entries=128)
@@ -96,7 +104,17 @@ def clip_worked(t: int, step: optimisers.AdamStep, largest: float) -> Worked:
     )
 
 
-def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip: float | None, adam: OptimiserName) -> PartView:
+def on_surface(
+    step: Annotated[int, slider(_("Step"), 1, STEPS, key="walk_step", default=60)],
+    rate: Annotated[float, choice(_("Learning rate"), rates(), key="lr", default="0.03", widget=st.select_slider, value=float)],
+    surface: Annotated[SurfaceName, choice(_("Surface"), surface_names(), key="surface")],
+    decay: Annotated[float, slider(_("Weight decay (AdamW)"), 0.0, 0.5, key="adamw_decay", default=0.1, step=0.05)],
+    clip: Annotated[
+        float | None,
+        choice(_("Largest gradient norm"), clips(), key="clip", widget=st.select_slider, value=largest, short=_("Clipping")),
+    ],
+    adam: Annotated[OptimiserName, choice(_("Optimiser of the numbers"), adam_names(), key="whose")],
+) -> PartView:
     """Five optimisers from the same start, at the same rate."""
     names, walks, given = optimiser_names(), _walks(surface, rate, decay, clip), optimisers.SURFACES[surface]
     paths: dict[str, Any] = {name: walk.points for name, walk in walks.items()}
@@ -117,7 +135,6 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
     return PartView(
         equation=equations,
         figure=[plot(drawn, "surface_plot", _("Level lines of the loss, and the path of each optimiser up to this step."))],
-        notes=[passage("optimisers", "surface")],
         more=[stopped if diverged else None, plot(losses, "surface_losses", _("Loss by step for each optimiser."))],
         asked=lambda: (_("the loss of {name} at this step").format(name=names[adam]), float(walks[adam].losses[: step + 1][-1])),
         notebook_values=lambda: (
@@ -128,7 +145,13 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
     )
 
 
-def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -> PartView:
+def schedules(
+    step: Annotated[int, slider(_("Step"), 0, 1000, key="at_step", default=300)],
+    warmup: Annotated[int, slider(_("Warm-up steps"), 1, 500, key="warmup", default=100)],
+    floor: Annotated[float, slider(_("lr_min, share of the peak"), 0.0, 0.5, key="floor", default=0.1, step=0.05)],
+    factor: Annotated[float, slider(_("Exponential factor κ"), 0.5, 0.99, key="gamma", default=0.8, step=0.01)],
+    every: Annotated[int, slider(_("Steps between its decays"), 10, 500, key="every", default=100, step=10)],
+) -> PartView:
     """Four schedules over one run, read at one step."""
     names = {
         "exponential": _("exponential"),
@@ -136,8 +159,8 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
         "report": _("warm-up cosine, the report's (to 0)"),
         "iiga": _("warm-up cosine, IIGA's (to lr_min)"),
     }
-    rates = optimisers.rates(total=1000, peak=PEAK, warmup=warmup, floor=PEAK * floor, factor=factor, every=every)
-    at = {code: 1e3 * float(values[step]) for code, values in rates.items()}
+    followed = optimisers.rates(total=1000, peak=PEAK, warmup=warmup, floor=PEAK * floor, factor=factor, every=every)
+    at = {code: 1e3 * float(values[step]) for code, values in followed.items()}
     lines = [
         rf"\eta^{{\text{{{symbol}}}}}_{{{step}}} &= {tex(value, 4)} \cdot 10^{{-3}}"
         for symbol, value in zip(("exp", "cos", "report", "IIGA"), at.values(), strict=True)
@@ -150,13 +173,12 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
         ),
         figure=[
             plot(
-                figures.schedules_figure(rates, names=names, step=step, peak=PEAK),
+                figures.schedules_figure(followed, names=names, step=step, peak=PEAK),
                 "schedules",
                 _("Learning rate by step for four schedules."),
             )
         ],
-        notes=[passage("optimisers", "schedules")],
-        asked=lambda: (_("the rate of IIGA's schedule"), float(rates["iiga"][step])),
+        asked=lambda: (_("the rate of IIGA's schedule"), float(followed["iiga"][step])),
         notebook_values=lambda: {
             "STEP": step,
             "WARMUP": warmup,
@@ -168,31 +190,13 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
     )
 
 
-ADAMS: Final = {"adam": "Adam", "adamw": "AdamW", "adam_plain": N_("Adam, uncorrected")}
-
 render(
     LessonPage(
         "optimisers",
         _("Optimisers and schedules"),
         [
-            Part("surface", _("On a surface"), lambda: {
-                "step": slider(_("Step"), 1, STEPS, key="walk_step", default=60),
-                "rate": rate_dial("lr"),
-                "surface": choice(_("Surface"), surface_names(), key="surface"),
-                "decay": decay_dial(),
-                "clip": choice(
-                    _("Largest gradient norm"), {"off": _("off")} | {one: significant(float(one)) for one in CLIPS}, key="clip",
-                    widget=st.select_slider, value=lambda code: None if code == "off" else float(code), short=_("Clipping"),
-                ),
-                "adam": choice(_("Optimiser of the numbers"), {code: _(name) for code, name in ADAMS.items()}, key="whose"),
-            }, on_surface, "walk_dial"),
-            Part("schedules", _("Schedules"), lambda: {
-                "step": slider(_("Step"), 0, 1000, key="at_step", default=300),
-                "warmup": slider(_("Warm-up steps"), 1, 500, key="warmup", default=100),
-                "floor": slider(_("lr_min, share of the peak"), 0.0, 0.5, key="floor", default=0.1, step=0.05),
-                "factor": slider(_("Exponential factor κ"), 0.5, 0.99, key="gamma", default=0.8, step=0.01),
-                "every": slider(_("Steps between its decays"), 10, 500, key="every", default=100, step=10),
-            }, schedules, "schedule_dial"),
+            Part("surface", _("On a surface"), on_surface, "walk_dial"),
+            Part("schedules", _("Schedules"), schedules, "schedule_dial"),
         ],
         _(
             "vit-report sections 2.2, 2.3, 2.7, 2.8 and 3.6; iiga-equations section 13; Kingma and Ba "
@@ -200,4 +204,4 @@ render(
         ),
         moved={"clipping": "part=surface&clip=1", "init": "norms?part=init"},
     )
-)  # fmt: skip
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import streamlit as st
 
@@ -26,48 +26,6 @@ from pages.shared.language import _, ngettext, number
 WIDTH: Final = 4
 ORDER: Final = "order:kept"
 DRAWS: Final = "permutation:draws"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shuffled:
-    """The reader's words in their new order, through one layer; the fields are the dials."""
-
-    said: str
-    order: list[int]
-    heads: int
-    places: bool = False
-    causal: Causal = "none"
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The words, each different."""
-        return tokens.unique_names(tokens.split_words(self.said))
-
-    @cached_property
-    def x(self) -> Any:
-        """(words, width)."""
-        return tokens.embed(tokens.split_words(self.said), WIDTH)
-
-    @cached_property
-    def weights(self) -> dict[str, Any]:
-        """By name."""
-        return attention_steps.random_weights(WIDTH)
-
-    @cached_property
-    def result(self) -> Shuffle:
-        """The layer on the words before and afterwards."""
-        given: dict[str, Any] = {"heads": self.heads, "positions": self.places, "causal": self.causal}
-        return permutation.shuffle(self.x, self.weights, self.order, **given)
-
-    @property
-    def shuffled(self) -> list[str]:
-        """The words in their new order."""
-        return [self.names[index] for index in self.order]
-
-    def notebook_values(self, shown: Mapping[str, Any], **layer: Any) -> dict[str, Any]:
-        """Values for a part's notebook."""
-        words = {"WORDS": self.names, "ORDER": self.order, "X": self.x, "HEADS": self.heads}
-        return words | {name: self.weights[name] for name in ("W_Q", "W_K", "W_V")} | layer | on_screen(shown)
 
 
 def current_order(count: int) -> list[int]:
@@ -118,9 +76,8 @@ def order_editor(values: Mapping[str, Any]) -> list[int]:
     return order
 
 
-def dials() -> dict[str, Dial]:
-    """The dials of all parts."""
-    masks = {"none": _("No mask"), "fixed": _("Causal, by place"), "permuted": _("Causal, shuffled along")}
+def order_dial() -> Dial:
+    """The words' order."""
 
     def words(order: list[int], values: Mapping[str, Any]) -> str:
         names = tokens.unique_names(tokens.split_words(values["said"]))
@@ -129,13 +86,58 @@ def dials() -> dict[str, Dial]:
     def backwards(order: list[int]) -> Elsewhere:
         return Elsewhere(order[::-1], {ORDER: permutation.write_order(order[::-1])})
 
-    return {
-        "said": frame.words(_("Words, with blanks between"), _(permutation.SENTENCE), key="said", short=_("Words")),
-        "order": Dial(_("Order"), order_editor, words, elsewhere=backwards),
-        "places": frame.switch(_("Add positions to the words"), key="places", short=_("Positions")),
-        "causal": frame.choice(_("Mask"), masks, key="causal"),
-        "heads": frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int),
-    }
+    return Dial(_("Order"), order_editor, words, elsewhere=backwards)
+
+
+def masks() -> dict[str, str]:
+    """Each mask's name on the page."""
+    return {"none": _("No mask"), "fixed": _("Causal, by place"), "permuted": _("Causal, shuffled along")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shuffled:
+    """The reader's words in their new order, through one layer; the fields are the dials."""
+
+    said: Annotated[str, frame.words(_("Words, with blanks between"), _(permutation.SENTENCE), key="said", short=_("Words"))]
+    order: Annotated[list[int], order_dial()]
+    places: Annotated[bool, frame.switch(_("Add positions to the words"), key="places", short=_("Positions"))] = False
+    causal: Annotated[Causal, frame.choice(_("Mask"), masks(), key="causal")] = "none"
+    heads: Annotated[int, frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The words, each different."""
+        return tokens.unique_names(tokens.split_words(self.said))
+
+    @cached_property
+    def x(self) -> Any:
+        """(words, width)."""
+        return tokens.embed(tokens.split_words(self.said), WIDTH)
+
+    @cached_property
+    def weights(self) -> dict[str, Any]:
+        """By name."""
+        return attention_steps.random_weights(WIDTH)
+
+    @cached_property
+    def result(self) -> Shuffle:
+        """The layer on the words before and afterwards."""
+        given: dict[str, Any] = {"heads": self.heads, "positions": self.places, "causal": self.causal}
+        return permutation.shuffle(self.x, self.weights, self.order, **given)
+
+    @property
+    def shuffled(self) -> list[str]:
+        """The words in their new order."""
+        return [self.names[index] for index in self.order]
+
+    def asked(self) -> tuple[str, float]:
+        """The number whose change a reader is asked to predict."""
+        return _("the largest |Z' − PZ|"), self.result.rows
+
+    def notebook_values(self, shown: Mapping[str, Any], **layer: Any) -> dict[str, Any]:
+        """Values for a part's notebook."""
+        words = {"WORDS": self.names, "ORDER": self.order, "X": self.x, "HEADS": self.heads}
+        return words | {name: self.weights[name] for name in ("W_Q", "W_K", "W_V")} | layer | on_screen(shown)
 
 
 def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str], **more: Any) -> Drawn:
@@ -167,6 +169,7 @@ def shown(it: Shuffled, equation: Worked, figure: list[Item], numbers: Mapping[s
         equation=equation,
         figure=[*figure, verdict(it.result)],
         followed=Followed(name="outputs by word", values=own, rows=it.names, still=still),
+        asked=it.asked,
         notebook_values=lambda: it.notebook_values(numbers, POSITIONS=it.places, CAUSAL=it.causal),
     )
 
@@ -270,28 +273,9 @@ def settings(it: Shuffled) -> PartView:
     return PartView(
         equation=equation,
         figure=[table(lines)],
+        asked=it.asked,
         notebook_values=lambda: it.notebook_values(numbers),
     )
-
-
-VIEWS: Final = {"rows": rows, "maps": maps, "pool": pool, "table": settings}
-
-
-def part(code: str, title: str) -> Part:
-    """One part: its dials, and its view with the diagram and the question that all parts have."""
-
-    def offered() -> dict[str, Dial]:  # the table has every setting of two of them
-        return {name: dial for name, dial in dials().items() if code != "table" or name not in ("places", "causal")}
-
-    def view(**values: Any) -> PartView:
-        it = Shuffled(**values)
-        return replace(
-            VIEWS[code](it),
-            asked=lambda: (_("the largest |Z' − PZ|"), it.result.rows),
-            notes=[frame.passage("permutation", code)],
-        )
-
-    return Part(code, title, offered, view, first="order")
 
 
 render(
@@ -299,10 +283,10 @@ render(
         "permutation",
         _("Order and permutation"),
         [
-            part("rows", _("Rows: Z' = PZ")),
-            part("maps", _("Maps: A' = PAPᵀ")),
-            part("pool", _("Pooling")),
-            part("table", _("Which property holds when")),
+            Part("rows", _("Rows: Z' = PZ"), rows, first="order"),
+            Part("maps", _("Maps: A' = PAPᵀ"), maps, first="order"),
+            Part("pool", _("Pooling"), pool, first="order"),
+            Part("table", _("Which property holds when"), settings, first="order", dials=("said", "order", "heads")),
         ],
         _(
             "attention-notebook (self-attention under permutation, sections 1 to 3; it calls equivariance invariance: D21), "

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from operator import truediv
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import streamlit as st
 
@@ -30,8 +30,46 @@ WIDTHS: Final = (4, 8, 16, 32, 64, 128)
 BASES: Final = (10, 100, 1_000, 10_000, 100_000)
 LENGTH: Final = 64
 WIDTH: Final = 32
+SIZE: Final = ("n", "d", "base")
 OMEGA: Final = r"\omega_i = \mathrm{base}^{-2i/D}"
 """The pace of a pair of channels, radians a position."""
+
+
+def kind() -> dict[str, Any]:
+    """The choice between the formula and the positions of a shipped model, between figure and dials."""
+    kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
+    plain: dict[str, Any] = {"label_visibility": "collapsed", "required": True}
+    with frame.controls_block("kind"):
+        return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", **plain)}
+
+
+def stops(label: str, key: str, values: tuple[int, ...], default: int, pe: str = "sinusoidal") -> Dial | None:
+    """A dial for one of the formula's numbers."""
+    if pe != "sinusoidal":
+        return None
+    options = frame.whole_numbers(*values)
+    return frame.choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int)
+
+
+def length(pe: str = "sinusoidal") -> Dial | None:
+    """The number of positions, where they are not trained."""
+    return frame.slider(_("Length"), 8, 256, key="n", default=LENGTH) if pe == "sinusoidal" else None
+
+
+def listing(pe: str = "sinusoidal") -> Dial | None:
+    """The report's listing in place of the formula."""
+    label = _("The report's listing: exponent 2(2i)/D")
+    return frame.switch(label, key="doubled", short=_("Listing")) if pe == "sinusoidal" else None
+
+
+def bounded(label: str, key: str, low: int, default: int, high: Callable[[Encoding], int], pe: str = "sinusoidal") -> Dial:
+    """A dial for what is read of an encoding, within it."""
+
+    def draw(values: Mapping[str, Any]) -> int:
+        most = max(low + 1, high(Encoding(pe=pe, **values)))
+        return url_state.slider(label, low, most, key=key, default=min(default, most))
+
+    return Dial(label, draw, reads=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +83,14 @@ class Encoding:
     """
 
     pe: str = "sinusoidal"
-    doubled: bool = False
-    n: int = LENGTH
-    d: int = WIDTH
-    base: float = 10_000
-    pos: int = 5
-    i: int = 2
-    k: int = 0
-    s: float = 1.0
+    n: Annotated[int, length] = LENGTH
+    d: Annotated[int, partial(stops, _("Channels d"), "d", WIDTHS, WIDTH)] = WIDTH
+    base: Annotated[float, partial(stops, _("Base"), "base", BASES, 10_000)] = 10_000
+    doubled: Annotated[bool, listing] = False
+    k: Annotated[int, partial(bounded, _("Shift k"), "k", 1, 3, lambda of: of.size[0] // 2)] = 0
+    i: Annotated[int, partial(bounded, _("Pair of channels i"), "i", 0, 2, lambda of: of.size[1] // 2 - 1)] = 2
+    pos: Annotated[int, partial(bounded, _("Position"), "pos", 0, 5, lambda of: of.size[0] - 1 - of.k)] = 5
+    s: Annotated[float, frame.slider(_("Scale s"), 0.0, 2.0, key="s", default=0.1, step=0.05)] = 1.0
 
     @property
     def learned(self) -> bool:
@@ -108,54 +146,6 @@ class Encoding:
         return values | ({"LEARNED": self.matrix} if self.learned else {}) | more | on_screen(shown)
 
 
-def kind() -> dict[str, Any]:
-    """The choice between the formula and the positions of a shipped model, between figure and dials."""
-    kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
-    plain: dict[str, Any] = {"label_visibility": "collapsed", "required": True}
-    with frame.controls_block("kind"):
-        return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", **plain)}
-
-
-def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:
-    """The dials of a part by their URL parameter."""
-    learned = positions.learned_positions(pe) if pe != "sinusoidal" else None
-
-    def shape(values: Mapping[str, Any]) -> tuple[int, int]:
-        return (values["n"], values["d"]) if learned is None else learned.shape
-
-    def bounded(label: str, key: str, low: int, default: int, high: Callable[[Mapping[str, Any]], int]) -> Dial:
-        def draw(values: Mapping[str, Any]) -> int:
-            most = max(low + 1, high(values))
-            return url_state.slider(label, low, most, key=key, default=min(default, most))
-
-        return Dial(label, draw, reads=True)
-
-    def stops(label: str, key: str, values: tuple[int, ...], default: int) -> Dial:
-        options = frame.whole_numbers(*values)
-        return frame.choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int)
-
-    offered = {
-        "n": frame.slider(_("Length"), 8, 256, key="n", default=LENGTH),
-        "d": stops(_("Channels d"), "d", WIDTHS, WIDTH),
-        "base": stops(_("Base"), "base", BASES, 10_000),
-        "doubled": frame.switch(_("The report's listing: exponent 2(2i)/D"), key="doubled", short=_("Listing")),
-        "k": bounded(_("Shift k"), "k", 1, 3, lambda values: shape(values)[0] // 2),
-        "i": bounded(_("Pair of channels i"), "i", 0, 2, lambda values: shape(values)[1] // 2 - 1),
-        # the shifted position is in the matrix, too
-        "pos": bounded(_("Position"), "pos", 0, 5, lambda values: shape(values)[0] - 1 - values.get("k", 0)),
-        "s": frame.slider(_("Scale s"), 0.0, 2.0, key="s", default=0.1, step=0.05),
-    }
-    size = ("n", "d", "base") if learned is None else ()
-    codes = {
-        "matrix": (*size, "doubled", "pos", "i") if learned is None else ("pos", "i"),
-        "waves": (*size, "i"),
-        "similarity": (*size, "pos"),
-        "rotation": (*size, "k", "i", "pos"),
-        "scale": ("s",),
-    }
-    return {code: offered[code] for code in codes[part]}
-
-
 def heat(values: Any, name: str, key: str, alt: str, *, row: int | None = None, height: int = 400, **more: Any) -> Item:
     """A large matrix without numbers: positions down, channels across.
 
@@ -202,6 +192,7 @@ def matrix(it: Encoding) -> PartView:
     return PartView(
         equation=equation,
         figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=456), strip],
+        notes=[passage("positions", "matrix_learned")] if it.learned else None,
         asked=lambda: (_("the number of channels that hardly change"), positions.still_channels(it.matrix)),
         followed=Followed(name="encoding", values=it.matrix, rows=rows),
         notebook_values=lambda: it.notebook_values(shown),
@@ -251,6 +242,7 @@ def similarity(it: Encoding) -> PartView:
             ],
             plot(curve, "pe_curve", _("The dot product of one position with all others.")),
         ],
+        notes=[passage("positions", "similarity_learned")] if it.learned else None,
         asked=lambda: (_("the dot product of the two positions"), float(products[at, other])),
         notebook_values=lambda: it.notebook_values({"dot": products[at, other], "distance": apart[at, other]}, OTHER=other),
     )
@@ -334,30 +326,16 @@ def scale(it: Encoding) -> PartView:
     )  # fmt: skip
 
 
-VIEWS: Final = {"matrix": matrix, "waves": waves, "similarity": similarity, "rotation": rotation, "scale": scale}
-
-
-def part(code: str, title: str, first: str) -> Part:
-    """One part: its view, and the passage that all parts have."""
-
-    def view(**values: Any) -> PartView:
-        it = Encoding(**values)
-        return replace(VIEWS[code](it), notes=[passage("positions", f"{code}_learned" if it.learned else code)])
-
-    above = kind if code in ("matrix", "similarity") else dict
-    return Part(code, title, lambda **pe: dials(code, **pe), view, first=first, above=above)
-
-
 render(
     LessonPage(
         "positions",
         _("Positional encoding"),
         [
-            part("matrix", _("The matrix"), "pos"),
-            part("waves", _("Waves"), "i"),
-            part("similarity", _("Near and far"), "pos"),
-            part("rotation", _("A shift is a rotation"), "k"),
-            part("scale", _("Scale"), "s"),
+            Part("matrix", _("The matrix"), matrix, first="pos", dials=(*SIZE, "doubled", "pos", "i"), above=kind),
+            Part("waves", _("Waves"), waves, first="i", dials=(*SIZE, "i")),
+            Part("similarity", _("Near and far"), similarity, first="pos", dials=(*SIZE, "pos"), above=kind),
+            Part("rotation", _("A shift is a rotation"), rotation, first="k", dials=(*SIZE, "k", "i", "pos")),
+            Part("scale", _("Scale"), scale, dials=("s",)),
         ],
         _(
             "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report "

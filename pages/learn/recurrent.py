@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import streamlit as st
 
@@ -19,43 +19,66 @@ from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
 from core.lecture.worked import Worked
 from pages.learn import frame
-from pages.learn.frame import Dial, passage, tex
+from pages.learn.frame import Dial, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared.language import N_, _, number
 from pages.shared.stat_strip import Stat
 
 SENTENCE: Final = N_("the cat sat on the mat")
-PERIOD: Final = 12.0
+SEQUENCE: Final = ("seq", "text", "period", "len")
 FORGET_BIAS: Final = 2.0
 """Added to the drawn forget bias, as training usually starts it: a gate near one half would forget at once (Gers et al. 2000)."""
-ONLY_FOR: Final[dict[str, tuple[str, ...]]] = {
-    "wave": ("period", "len"),
-    "letters": ("text",),
-    "rnn": ("rho", "t", "unit"),
-    "lstm": ("fb", "t", "unit"),
-    "gradient": ("rho", "fb"),
-}
-"""Dials that not every kind of sequence or part has."""
 
 
-@dataclass(frozen=True)
+def sequences() -> dict[str, str]:
+    """Kinds of sequences, each of which has dials of its own, by their names on the page."""
+    return {"wave": _("A wave"), "letters": _("A typed sentence")}
+
+
+def only_for(sequence: str, dial: Dial) -> Dial | None:
+    """The dial, where this is the sequence that is chosen."""
+    chosen = st.session_state.get("seq") or st.query_params.get("seq")
+    return dial if sequence == (chosen if chosen in sequences() else "wave") else None
+
+
+def typed(_values: Mapping[str, Any]) -> str:
+    """Asks for the sentence."""
+    return st.text_input(_("Sentence, one step per letter"), _(SENTENCE), key="text", bind="query-params", max_chars=60)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Unrolled:
-    """The reader's sequence through both cells, by the values of the dials.
+    """The reader's sequence through both cells; the fields are the dials.
 
     Raises:
         TokenError: by `sequence`, for what cannot be used.
     """
 
-    dials: Mapping[str, Any]
+    seq: Annotated[str, replace(frame.choice(_("Sequence"), sequences(), key="seq"), elsewhere=None)]
+    text: Annotated[str, only_for("letters", Dial(_("Sentence"), typed))] = ""
+    period: Annotated[
+        float,
+        only_for(
+            "wave", frame.slider(_("Period of the wave"), 2.0, 40.0, key="period", default=12.0, step=0.5, short=_("Period"))
+        ),
+    ] = 12.0
+    len: Annotated[int, only_for("wave", frame.slider(_("Steps"), 4, 60, key="len", default=40, short=_("Length")))] = 0
+    rho: Annotated[float, frame.slider(_("Factor on W_hh"), 0.0, 4.0, key="rho", default=1.0, step=0.1)] = 1.0
+    fb: Annotated[float, frame.slider(_("Added to the forget bias"), -4.0, 6.0, key="fb", default=FORGET_BIAS, step=0.25)] = (
+        FORGET_BIAS
+    )
+    t: Annotated[int, frame.slider(_("Step to read"), 1, 60, key="step", default=10, reads=True, short=_("Step"))] = 1
+    unit: Annotated[
+        int, frame.slider(_("Unit to read"), 1, recurrence.HIDDEN, key="unit", default=1, reads=True, short=_("Unit"))
+    ] = 1
 
     @cached_property
     def sequence(self) -> tuple[list[str], Any]:
         """Names of the steps, and (time, width)."""
-        kind, length = self.dials["seq"], self.dials.get("len", 0)
-        if kind == "letters":
-            return recurrence.letters(self.dials["text"])
-        return [str(step + 1) for step in range(length)], recurrence.wave(length, period=self.dials["period"])
+        if self.seq == "letters":
+            return recurrence.letters(self.text)
+        return [str(step + 1) for step in range(self.len)], recurrence.wave(self.len, period=self.period)
 
     @property
     def x(self) -> Any:
@@ -68,38 +91,47 @@ class Unrolled:
         return [one if one.strip() else "␣" for one in self.sequence[0]]
 
     @property
-    def t(self) -> int:
+    def at(self) -> int:
         """The step that is read, from 0."""
-        return min(int(self.dials["t"]), len(self.x)) - 1
+        return min(self.t, len(self.x)) - 1
 
     @property
     def k(self) -> int:
         """The unit that is read, from 0."""
-        return int(self.dials["unit"]) - 1
+        return self.unit - 1
 
     @cached_property
     def rnn(self) -> dict[str, Any]:
         """Weights of the RNN, its dial included."""
-        return recurrence.scale_weight(recurrence.random_rnn(self.x.shape[1]), "W_hh", self.dials.get("rho", 1.0))
+        return recurrence.scale_weight(recurrence.random_rnn(self.x.shape[1]), "W_hh", self.rho)
 
     @cached_property
     def lstm(self) -> dict[str, Any]:
         """Weights of the LSTM, its dial included."""
-        return recurrence.shift_weight(recurrence.random_lstm(self.x.shape[1]), "b_f", self.dials.get("fb", FORGET_BIAS))
+        return recurrence.shift_weight(recurrence.random_lstm(self.x.shape[1]), "b_f", self.fb)
 
     @property
     def title(self) -> str:
         """Of the time axis."""
-        return _("Letter") if self.dials["seq"] == "letters" else _("Step")
+        return _("Letter") if self.seq == "letters" else _("Step")
 
     @property
     def note(self) -> str:
         """Step and unit that are read."""
-        return _("Step {step} ({name}), unit {unit}.").format(step=self.t + 1, name=self.steps[self.t], unit=self.k + 1)
+        return _("Step {step} ({name}), unit {unit}.").format(step=self.at + 1, name=self.steps[self.at], unit=self.k + 1)
 
     def notebook_values(self, weights: Mapping[str, Any], shown: Mapping[str, Any], *, read: bool = True) -> dict[str, Any]:
         """Values for a part's notebook."""
-        return {"X": self.x, **weights, **({"STEP": self.t, "UNIT": self.k} if read else {}), **on_screen(shown)}
+        return {"X": self.x, **weights, **({"STEP": self.at, "UNIT": self.k} if read else {}), **on_screen(shown)}
+
+    def asked(self, cell: str) -> Callable[[], tuple[str, float]]:
+        """The number whose change a reader is asked to predict."""
+
+        def reach() -> tuple[str, float]:
+            back = recurrence.gradients_through_time(self.x, self.rnn, self.lstm)
+            return _("the number of steps that the gradient reaches back"), back.steps_remembered(cell)
+
+        return reach
 
     def followed(self, cell: str, h: Any) -> Followed:
         """A cell's states (time, units): a row a unit, a column a step."""
@@ -113,36 +145,13 @@ class Unrolled:
         left = recurrence.left_of_first(self.x, self.rnn, self.lstm)
         drawn = figures.left_figure(*left, chosen=cell, x_title=self.title)
         told = _("How much of a change of the first input is left in the state, step by step, of an RNN and an LSTM.")
-        unit = figures.unit_figure(lines, at=self.t, x_title=self.title, before=before)
+        unit = figures.unit_figure(lines, at=self.at, x_title=self.title, before=before)
         return [[plot(drawn, f"{cell.lower()}_left", told), plot(unit, f"{cell.lower()}_unit", alt)]]
-
-
-def dials(part: str) -> dict[str, Dial]:
-    """The dials of a part, for the sequence that is chosen."""
-    kinds = {"wave": _("A wave"), "letters": _("A typed sentence")}
-
-    def sentence(_values: Mapping[str, Any]) -> str:
-        return st.text_input(_("Sentence, one step per letter"), _(SENTENCE), key="text", bind="query-params", max_chars=60)
-
-    offered = {
-        "seq": replace(frame.choice(_("Sequence"), kinds, key="seq"), elsewhere=None),  # each has dials of its own
-        "text": Dial(_("Sentence"), sentence),
-        "period": frame.slider(_("Period of the wave"), 2.0, 40.0, key="period", default=PERIOD, step=0.5, short=_("Period")),
-        "len": frame.slider(_("Steps"), 4, 60, key="len", default=40, short=_("Length")),
-        "rho": frame.slider(_("Factor on W_hh"), 0.0, 4.0, key="rho", default=1.0, step=0.1),
-        "fb": frame.slider(_("Added to the forget bias"), -4.0, 6.0, key="fb", default=FORGET_BIAS, step=0.25),
-        "t": frame.slider(_("Step to read"), 1, 60, key="step", default=10, reads=True, short=_("Step")),
-        "unit": frame.slider(_("Unit to read"), 1, recurrence.HIDDEN, key="unit", default=1, reads=True, short=_("Unit")),
-    }
-    sequence = st.session_state.get("seq") or st.query_params.get("seq")
-    here = {*ONLY_FOR[part], *ONLY_FOR[sequence if sequence in kinds else "wave"]}
-    elsewhere = {code for codes in ONLY_FOR.values() for code in codes} - here
-    return {code: dial for code, dial in offered.items() if code not in elsewhere}
 
 
 def rnn(it: Unrolled) -> PartView:
     """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled."""
-    run, t, k = recurrence.run_rnn(it.x, it.rnn), it.t, it.k
+    run, t, k = recurrence.run_rnn(it.x, it.rnn), it.at, it.k
     terms = recurrence.rnn_terms(it.x, run, it.rnn, step=t, unit=k)
     inward, back, bias = (tex(term, digits_needed(recurrence.rnn_entry, *terms)) for term in terms)
     lines = [UnitLine(_("h, the hidden state"), run.h[:, k]), UnitLine(_("y, the output"), run.y[:, 0])]
@@ -154,6 +163,7 @@ def rnn(it: Unrolled) -> PartView:
             it.note,
         ),
         figure=partial(it.curves, "RNN", lines, _("One unit's state and the output through time.")),
+        asked=it.asked("rnn"),
         followed=it.followed("rnn", run.h),
         more=[agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn))],
         notebook_values=lambda: it.notebook_values(it.rnn, {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}),
@@ -162,7 +172,7 @@ def rnn(it: Unrolled) -> PartView:
 
 def lstm(it: Unrolled) -> PartView:
     """The six equations, each gate through time."""
-    run, t, k = recurrence.run_lstm(it.x, it.lstm), it.t, it.k
+    run, t, k = recurrence.run_lstm(it.x, it.lstm), it.at, it.k
     f, i, o, candidate, c, h = (one[t, k] for one in (run.f, run.i, run.o, run.candidate, run.c, run.h))
     before = run.c[t - 1, k] if t else 0.0
     of_cell = digits_needed(recurrence.lstm_state, o, c)
@@ -191,6 +201,7 @@ def lstm(it: Unrolled) -> PartView:
             it.note,
         ),
         figure=partial(it.curves, "LSTM", lines, _("One unit's gates, candidate, cell and state through time.")),
+        asked=it.asked("lstm"),
         followed=it.followed("lstm", run.h),
         more=[agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
         notebook_values=lambda: it.notebook_values(kinds, shown),
@@ -240,6 +251,7 @@ def gradient(it: Unrolled) -> PartView:
             ),
         ),
         figure=[plot(lines, "recurrent_gradients", alt), stats(*reaches)],
+        asked=it.asked("lstm"),
         notebook_values=notebook_values,
     )
 
@@ -256,31 +268,15 @@ def agreement(name: str, deviation: float) -> Item:
     return check(sentence, deviation < 1e-9)
 
 
-VIEWS: Final = {"rnn": rnn, "lstm": lstm, "gradient": gradient}
-
-
-def part(code: str, title: str, first: str) -> Part:
-    """One part: its view with the passage and the question that all parts have."""
-
-    def view(**values: Any) -> PartView:
-        it = Unrolled(values)
-        shown = VIEWS[code](it)
-        cell = "rnn" if code == "rnn" else "lstm"
-
-        def asked() -> tuple[str, float]:
-            back = recurrence.gradients_through_time(it.x, it.rnn, it.lstm)
-            return _("the number of steps that the gradient reaches back"), back.steps_remembered(cell)
-
-        return replace(shown, notes=[passage("recurrent", code)], asked=asked)
-
-    return Part(code, title, lambda: dials(code), view, first=first)
-
-
 render(
     LessonPage(
         "recurrent",
         _("Recurrent cells"),
-        [part("rnn", _("RNN"), "rho"), part("lstm", _("LSTM"), "fb"), part("gradient", _("Back through time"), "fb")],
+        [
+            Part("rnn", _("RNN"), rnn, first="rho", dials=(*SEQUENCE, "rho", "t", "unit")),
+            Part("lstm", _("LSTM"), lstm, first="fb", dials=(*SEQUENCE, "fb", "t", "unit")),
+            Part("gradient", _("Back through time"), gradient, first="fb", dials=(*SEQUENCE, "rho", "fb")),
+        ],
         _("sequence-modelling (RNN, LSTM, internal states, attention). Gradients through time: Bengio et al. 1994."),
         {
             TokenError: (_("Type 2 to {most} letters.").format(most=recurrence.MAX_LETTERS), ""),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import streamlit as st
 
@@ -167,18 +167,14 @@ def _forward(key: str, last: int) -> None:
     st.session_state[key] = 1 if now >= last else now + 1
 
 
-def step_dial() -> Dial:
-    """The symbol of the answer being decoded, with a button for the next one."""
-
-    def draw(values: Mapping[str, Any]) -> int:
-        last = len(read(values["text"]).characters)
-        left, right = st.columns([5, 2], vertical_alignment="bottom")
-        with right:
-            st.button(_("Next"), key="next_symbol", icon=":material/skip_next:", on_click=_forward, args=("symbol", last))
-        with left:
-            return url_state.slider(_("Symbol of the answer"), 1, last, key="symbol", default=last)
-
-    return Dial(_("Symbol"), draw)
+def pick_symbol(values: Mapping[str, Any]) -> int:
+    """Asks for the symbol of the answer that is decoded, with a button for the next one."""
+    last = len(read(values["text"]).characters)
+    left, right = st.columns([5, 2], vertical_alignment="bottom")
+    with right:
+        st.button(_("Next"), key="next_symbol", icon=":material/skip_next:", on_click=_forward, args=("symbol", last))
+    with left:
+        return url_state.slider(_("Symbol of the answer"), 1, last, key="symbol", default=last)
 
 
 def trained_on() -> int:
@@ -187,7 +183,7 @@ def trained_on() -> int:
     return made["batch"] * made["steps_per_epoch"] * (made["best_epoch"] + 1)
 
 
-def reading_view(text: str) -> PartView:
+def reading_view(text: Annotated[str, text_dial()]) -> PartView:
     """The text with the answer below it, written symbol by symbol, in the light of every head."""
     reading = read(text)
     titles = {f"encoder {n}": _("Encoder {number}: the text itself") for n in (1, 2)}
@@ -196,32 +192,28 @@ def reading_view(text: str) -> PartView:
     scene = reading.scene(titles={name: text.format(number=name[-1]) for name, text in titles.items()})
     return PartView(
         figure=[Drawn(lambda: attention_view(scene, key="light")), answer(reading), unknown(reading)],
-        notes=[passage("transformer", "see")],
         more=[markdown(passage("transformer", "trained").format(samples=number(trained_on())))],
     )
 
 
-def decode_dials() -> dict[str, Dial]:
-    """The date, the symbol, the layer and the head."""
-    heads = {"mean": _("Mean")} | {str(index): str(index) for index in range(1, reader().model.config.heads + 1)}
-    head = choice(_("Head"), heads, key="tf_head")
-    return {"text": text_dial(), "symbol": step_dial(), "layer": layer_dial(), "head": head}
+def heads() -> dict[str, str]:
+    """The heads, and their mean, by name on the page."""
+    return {"mean": _("Mean")} | {str(index): str(index) for index in range(1, reader().model.config.heads + 1)}
 
 
-def inside_dials() -> dict[str, Dial]:
-    """The date, the side, the position on it, whose bound depends on the side, and the layer."""
-
-    def position(values: Mapping[str, Any]) -> int:
-        reading = read(values["text"])
-        count = len(reading.characters) if values["side"] == "decoder" else len(reading.text)
-        return url_state.slider(_("Position"), 1, count, key="tf_place", default=1)
-
-    sides = {"encoder": _("Encoder"), "decoder": _("Decoder")}
-    side = choice(_("Side"), sides, key="tf_side")
-    return {"text": text_dial(), "side": side, "position": Dial(_("Position"), position), "layer": layer_dial()}
+def pick_place(values: Mapping[str, Any]) -> int:
+    """Asks for the position on a side."""
+    reading = read(values["text"])
+    count = len(reading.characters) if values["side"] == "decoder" else len(reading.text)
+    return url_state.slider(_("Position"), 1, count, key="tf_place", default=1)
 
 
-def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
+def decode(
+    text: Annotated[str, text_dial()],
+    symbol: Annotated[int, Dial(_("Symbol"), pick_symbol)],
+    layer: Annotated[int, layer_dial()],
+    head: Annotated[str, choice(_("Head"), heads(), key="tf_head")],
+) -> PartView:
     """Decoding step by step: the next symbols, and the attention of a layer."""
     reading = read(text)
     step = min(symbol, len(reading.characters)) - 1
@@ -259,7 +251,6 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
             unknown(reading),
             markdown(so_far),
         ],
-        notes=[passage("transformer", "decode")],
         more=[
             [
                 plot(following, "next_symbols", _("The likeliest next symbols and their probabilities."), height=330),
@@ -273,7 +264,12 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
     )
 
 
-def layer(text: str, side: str, position: int, layer: int) -> PartView:
+def layer(
+    text: Annotated[str, text_dial()],
+    side: Annotated[str, choice(_("Side"), {"encoder": _("Encoder"), "decoder": _("Decoder")}, key="tf_side")],
+    position: Annotated[int, Dial(_("Position"), pick_place)],
+    layer: Annotated[int, layer_dial()],
+) -> PartView:
     """One vector on its way through an encoder or decoder layer."""
     reading, encoder = read(text), side == "encoder"
     position = min(position, len(reading.text if encoder else reading.characters))
@@ -312,7 +308,6 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
             _("the size of what the first sub-layer adds, beside its input"),
             next(iter(sublayer_ratios(stages).values())),
         ),
-        notes=[passage("transformer", "layer")],
         notebook_values=lambda: {
             "STAGES": {name: value for name, value in stages.items() if name[0] in "OF" or name == "input"},
             "NORMS": reader().norms(side, layer),
@@ -339,9 +334,9 @@ render(
         "transformer",
         _("Encoder and decoder"),
         [
-            Part("see", _("See it work"), lambda: {"text": text_dial()}, reading_view, "see"),
-            Part("decode", _("Token by token"), decode_dials, decode, "decode"),
-            Part("layer", _("Inside a layer"), inside_dials, layer, "inside", "position"),
+            Part("see", _("See it work"), reading_view, "see"),
+            Part("decode", _("Token by token"), decode, "decode"),
+            Part("layer", _("Inside a layer"), layer, "inside", "position"),
         ],
         _("vit-report sections 2.1 to 2.6, 2.8 and 2.9; Vaswani et al. 2017; D12, D20, D23"),
         {

@@ -114,10 +114,10 @@ def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnP
             stack.enter_context(patch.object(lesson_page, name, _kept(getattr(lesson_page, name), matrices)))
         above = part.above()
         values: dict[str, Any] = {}
-        dials = part.dials(**above)
+        dials = part.offered(above)
         for code, dial in dials.items():
             values[code] = dial.draw(values)
-        view = part.view(**above, **values)
+        view = next(page for page in pages().values() if part in page.parts).view(part, above | values)
         drawn = DrawnPart(
             view=view,
             turned=Turned(dials, values, part.first or next(iter(dials)), None),
