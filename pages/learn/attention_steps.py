@@ -189,7 +189,7 @@ class Attended:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn(Attended):
+class RandomlyAttended(Attended):
     """The same with random numbers, which several heads need."""
 
     draw: str = RANDOM
@@ -386,7 +386,7 @@ def weighted(it: Attended) -> PartView:
     )
 
 
-def multi_head(it: Drawn) -> PartView:
+def multi_head(it: RandomlyAttended) -> PartView:
     """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
     steps, i, count = it.steps, it.query, it.heads
     off = attention_steps.deviation_from_torch(steps, it.weights)
