@@ -16,6 +16,7 @@ from core.figures.film import hands_of_frames
 from core.front import FILE, HEAD
 from core.lecture.attention_steps import random_weights, steps
 from core.lecture.tokens import embed, split_words
+from core.market.answers.naive import momentum_calls
 from core.market.book import STEP_MS
 from core.market.labels import classify, moves_after
 from core.market.predictor import load_predictor, windows_of
@@ -69,7 +70,7 @@ def market() -> dict[str, Any]:
         "horizon": HEAD[1],
         "mids": [round(float(mid), 4) for mid in rows.mid[ends]],
         "calls": calls.tolist(),
-        "momentum": answer.momentum[:, head].tolist(),
+        "momentum": momentum_calls(rows, predictor.heads, entry.alphas)[ends, head].tolist(),
         "truths": came.tolist(),
     }
 

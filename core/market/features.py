@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import ASK_PRICES, BID_PRICES, FEATURES, FloatArray
-from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move, trailing_mean
+from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move
 from core.messages import BadValue
 
 TransformKind = Literal["flow", "drift", "relative", "raw"]
@@ -182,6 +182,16 @@ def price_columns(kind: TransformKind) -> tuple[int, ...]:
     for column in about_the_mid(kind):
         columns[column] = MID
     return tuple(columns)
+
+
+def trailing_mean(values: FloatArray, steps: int) -> FloatArray:
+    """Mean of the last `steps` values along axis 0, or of as many as there are at the start."""
+    total = np.cumsum(values, axis=0)
+    mean = np.empty_like(total)
+    mean[steps:] = (total[steps:] - total[:-steps]) / steps
+    start = total[:steps]
+    mean[:steps] = start / np.arange(1, len(start) + 1).reshape(-1, *[1] * (values.ndim - 1))
+    return mean
 
 
 def _from_own_mean(series: FloatArray) -> FloatArray:

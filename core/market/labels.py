@@ -1,4 +1,4 @@
-"""The two labels that predictions are scored by (D8), and the naive momentum rule that stands beside them."""
+"""The two labels that predictions are scored by (D8)."""
 
 from __future__ import annotations
 
@@ -91,36 +91,3 @@ def fit_alpha(moves: list[FloatArray]) -> float:
     if not len(known):
         raise ValueError("no move is known to fit a threshold to: more rows than the horizon are needed")
     return max(float(np.abs(known).mean()) / 2, LEAST_ALPHA)
-
-
-def trailing_mean(values: FloatArray, steps: int) -> FloatArray:
-    """Mean of the last `steps` values along axis 0, or of as many as there are at the start."""
-    total = np.cumsum(values, axis=0)
-    mean = np.empty_like(total)
-    mean[steps:] = (total[steps:] - total[:-steps]) / steps
-    start = total[:steps]
-    mean[:steps] = start / np.arange(1, len(start) + 1).reshape(-1, *[1] * (values.ndim - 1))
-    return mean
-
-
-def momentum_move(mid: FloatArray, steps: int) -> FloatArray:
-    """The mid now against the mean of its last `steps`, a fraction of the price; the average is shorter at the start.
-
-    Args:
-        mid: (n,) or (n, ...) mid-prices, time first.
-    """
-    return mid / trailing_mean(mid, steps) - 1
-
-
-def momentum(mid: FloatArray, horizon: int, alpha: float) -> NDArray[np.int64]:
-    """The momentum rule's calls: `momentum_move` over w = min(10, h) steps, classified by the label's alpha.
-
-    Args:
-        mid: (n,) or (n, ...) mid-prices, time first.
-    """
-    return classify(momentum_move(mid, smoothing_steps(horizon)), alpha)
-
-
-def momentum_calls(rows: BookRows, horizon: int, alpha: float) -> NDArray[np.int64]:
-    """(n,) `momentum` at every row; its average begins anew after a gap."""
-    return np.concatenate([momentum(rows.mid[stretch], horizon, alpha) for stretch in segments(rows.timestamps)])

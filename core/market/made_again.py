@@ -262,9 +262,7 @@ class _Journal:
         ruled = np.stack([rule.call(self._raw[line[:, place]]) for place, rule in enumerate(entry.rules)], axis=1)
         self._note(self.OTHER_CALL, (called != calls[at, head]) & (called != ruled[at, head]))
         known = self._told["known"].to_numpy()
-        told = Predictions(
-            probabilities=self._raw[line], calls=called[line].astype(np.int8), momentum=called[line].astype(np.int8)
-        )
+        told = Predictions(probabilities=self._raw[line], calls=called[line].astype(np.int8))
         self._note(self.OTHER_PAST, (known != known[first][at]) | (known > self._time))
         if not self.is_whole:
             return

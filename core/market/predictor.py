@@ -24,7 +24,7 @@ from core.device import Placement, falls_back
 from core.market.book import FloatArray
 from core.market.calibration import CallRule, answers_of
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
-from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, classify, momentum_move, smoothing_steps
+from core.market.labels import LABEL_KINDS, Head, LabelKind
 from core.messages import BadValue
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 from core.once import once
@@ -86,13 +86,11 @@ class Predictions:
     Attributes:
         probabilities: (n, heads, 3) in the order DOWN, STATIONARY, UP.
         calls: (n, heads) class called.
-        momentum: (n, heads) what the momentum rule calls on the same rows.
         features_ms, model_ms: time that the whole batch took, milliseconds.
     """
 
     probabilities: NDArray[np.float32]
     calls: NDArray[np.int8]
-    momentum: NDArray[np.int8]
     features_ms: float = 0.0
     model_ms: float = 0.0
 
@@ -186,17 +184,9 @@ class Predictor:
         return Predictions(
             probabilities=probabilities.astype(np.float32),
             calls=calls.astype(np.int8),
-            momentum=self._momentum(windows, market),
             features_ms=features_s * 1e3,
             model_ms=model_s * 1e3,
         )
-
-    def _momentum(self, windows: FloatArray, market: MarketCard) -> NDArray[np.int8]:
-        recent = windows[:, -SMOOTHING:]  # the longest average that the rule takes
-        mid = ((recent[..., 0] + recent[..., 2]) / 2).T
-        steps = [smoothing_steps(horizon) for _, horizon in self.heads]
-        moves = {w: momentum_move(mid, w)[-1] for w in set(steps)}  # most heads share one average
-        return classify(np.stack([moves[w] for w in steps], axis=1), np.array(market.alphas)).astype(np.int8)
 
     @falls_back
     @torch.inference_mode()

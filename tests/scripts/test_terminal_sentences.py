@@ -102,7 +102,7 @@ def test_every_sentence_is_what_its_state_says(tmp_path: Path) -> None:
         alphas = [fit_alpha([move]) for move in moves]
         p = answered(moves, alphas, seed)
         none = np.zeros(p.shape[:2], np.int8)
-        predictions = Predictions(probabilities=p, calls=none, momentum=none)
+        predictions = Predictions(probabilities=p, calls=none)
         board, calls = Scoreboard(HEADS, alphas), []
         for i, (timestamp, mid) in enumerate(zip(rows.timestamps.tolist(), rows.mid.tolist(), strict=True)):
             board.step(timestamp, mid, predictions, i)

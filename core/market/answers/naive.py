@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.table import Answered, Scores
-from core.market.grid import STEP_MS
-from core.market.labels import STATIONARY, UNKNOWN, class_of
+from core.market.book import BookRows
+from core.market.grid import STEP_MS, segments
+from core.market.labels import STATIONARY, UNKNOWN, Head, class_of, classify, smoothing_steps
+
+Triple = tuple[float, float, float]
+"""Numbers of DOWN, STATIONARY and UP."""
 
 NAIVE: Final = ("momentum", "stationary", "uniform", "frequencies", "decayed")
 """The momentum rule; always STATIONARY; a third each, calling the classes in turn; how often each class came until then; and how
@@ -31,8 +35,9 @@ VWAP_BEGIN: Final = 120
 """Rows before the first call."""
 VWAP_FAR: Final = 0.8
 """Share of those distances that a far one exceeds."""
-PRIOR: Final = np.array([1.0, 2.0, 1.0])
+PRIOR: Final[Triple] = (1.0, 2.0, 1.0)
 """Counts that frequencies begin with."""
+A_THIRD: Final[Triple] = (1 / 3, 1 / 3, 1 / 3)
 A_THIRD_EACH: Final = math.log(3)
 """Log-loss of saying a third each, nats: a forecaster above it would do better to say nothing."""
 
@@ -55,19 +60,69 @@ def naive_answers(
     Args:
         truth: (n,) what came, UNKNOWN where it is not known. momentum: (n,) the momentum rule's calls. horizon: steps.
     """
-    rates = [base_rates(timestamps, truth, horizon, half_life=half_life) for half_life in (None, HALF_LIFE)]
+    rates = [base_rates(timestamps, truth, horizon, half_life=half_life) for half_life in (math.inf, HALF_LIFE)]
+    none = np.full((len(truth), 3), np.nan)
     return {
-        "momentum": plain_answer(momentum),
-        "stationary": plain_answer(np.full(len(momentum), STATIONARY)),
-        "uniform": Answered(calls=in_turn(timestamps), probabilities=np.full((len(truth), 3), 1 / 3)),
+        "momentum": Answered(calls=momentum, probabilities=none),
+        "stationary": Answered(calls=np.full(len(truth), STATIONARY), probabilities=none),
+        "uniform": Answered(calls=timestamps // STEP_MS % 3, probabilities=np.full((len(truth), 3), A_THIRD)),
         "frequencies": Answered(calls=rates[0].argmax(axis=1), probabilities=rates[0]),
         "decayed": Answered(calls=rates[1].argmax(axis=1), probabilities=rates[1]),
     }
 
 
-def plain_answer(calls: NDArray[np.integer]) -> Answered:
-    """Returns the answers of a rule that gives no probabilities, from its calls (n,)."""
-    return Answered(calls=np.asarray(calls, dtype=np.int64), probabilities=np.full((len(calls), 3), np.nan))
+class Momentum:
+    """Distance of the mid from the mean of its last `steps`, fewer after a gap, which a new one begins."""
+
+    def __init__(self, steps: int) -> None:
+        self._mids = deque[float](maxlen=steps)
+
+    def step(self, mid: float) -> float:
+        """Returns the next row's distance, a fraction of the price; the label's threshold makes it a call."""
+        self._mids.append(mid)
+        return mid / (sum(self._mids) / len(self._mids)) - 1
+
+
+def momentum_calls(rows: BookRows, heads: Sequence[Head], alphas: Sequence[float]) -> NDArray[np.int64]:
+    """(n, heads) calls of the momentum rule at every row, by `smoothing_steps` and the label's threshold of each head."""
+    steps, stretches = [smoothing_steps(horizon) for _, horizon in heads], segments(rows.timestamps)
+    each = {w: chain(*(map(Momentum(w).step, rows.mid[one].tolist()) for one in stretches)) for w in set(steps)}
+    moves = {w: np.fromiter(one, np.float64) for w, one in each.items()}
+    return classify(np.stack([moves[w] for w in steps], axis=1), np.array(alphas))
+
+
+class Rates:
+    """How often each class came, beside the counts `PRIOR`; an outcome counts half after `half_life` later ones."""
+
+    def __init__(self, half_life: float = math.inf) -> None:
+        self._kept = 0.5 ** (1 / half_life)
+        self._counts = [0.0, 0.0, 0.0]
+
+    def step(self, came: int) -> Triple:
+        """Returns the rates with one more outcome."""
+        self._counts = [count * self._kept for count in self._counts]
+        self._counts[came] += 1
+        return self.now
+
+    @property
+    def now(self) -> Triple:
+        """The rates, which sum to 1."""
+        return shares(*(count + prior for count, prior in zip(self._counts, PRIOR, strict=True)))
+
+
+def shares(down: float, stationary: float, up: float) -> Triple:
+    """The three numbers over their sum."""
+    total = down + stationary + up
+    return down / total, stationary / total, up / total
+
+
+def base_rates(
+    timestamps: NDArray[np.int64], truth: NDArray[np.integer], horizon: int, *, half_life: float
+) -> NDArray[np.float64]:
+    """(n, 3) `Rates` of the outcomes that were known at each row, a horizon after theirs."""
+    known, rates = np.asarray(truth) != UNKNOWN, Rates(half_life)
+    each = np.fromiter(chain([rates.now], map(rates.step, truth[known].tolist())), np.dtype((np.float64, 3)))
+    return each[np.searchsorted(timestamps[known], timestamps - horizon * STEP_MS, side="right")]
 
 
 class RunningVwap:
@@ -119,24 +174,3 @@ def baseline_summary(scored: Mapping[str, Scores]) -> dict[str, dict[str, float]
         }
         for rule in NAIVE
     }
-
-
-def in_turn(timestamps: NDArray[np.int64] | int) -> Any:
-    """DOWN, STATIONARY, UP, DOWN and so on, by a row's place on the grid; (n,) or one."""
-    return timestamps // STEP_MS % 3
-
-
-def base_rates(
-    timestamps: NDArray[np.int64], truth: NDArray[np.integer], horizon: int, *, half_life: int | None = None
-) -> NDArray[np.float64]:
-    """(n, 3) how often each class had come, beside the counts `PRIOR`, when its outcome was known, a horizon ago.
-
-    Args:
-        half_life: outcomes after which one counts half; None to count all alike.
-    """
-    known = np.asarray(truth) != UNKNOWN
-    classes = pd.DataFrame(np.eye(3)[np.asarray(truth)[known]])
-    counted = classes.cumsum() if half_life is None else classes.ewm(halflife=half_life).sum()
-    sums = np.concatenate([np.zeros((1, 3)), counted.to_numpy()]) + PRIOR
-    at = np.searchsorted(timestamps[known], timestamps - horizon * STEP_MS, side="right")
-    return sums[at] / sums[at].sum(axis=1, keepdims=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.answers.ahead import Lead, RuleForecasts, Standing
-from core.market.answers.naive import HALF_LIFE, NAIVE, PRIOR
+from core.market.answers.naive import HALF_LIFE, NAIVE, Momentum, Rates
 from core.market.answers.recalibration import FREQUENCIES, AdaptiveHead, Recalibrated, likeliest
 from core.market.answers.table import Scores
 from core.market.book import STEP_MS, FloatArray
@@ -123,7 +123,7 @@ class AnswerBoard:
 
     def __init__(self, heads: Sequence[Head], adaptive: Sequence[AdaptiveHead]) -> None:
         self._adaptive = adaptive
-        self._averages = [smoothing_steps(horizon) for _, horizon in heads]
+        self._heads = tuple(heads)
         self._rules = RuleForecasts(len(heads), len(RIVALS))
         self._confusion = np.zeros((len(heads), 1 + len(RIVALS), 3, 3), dtype=np.int64)
         self._right = np.zeros((len(heads), 1 + len(RIVALS)), dtype=np.int64)
@@ -132,7 +132,17 @@ class AnswerBoard:
         self._since_ms = [0] * len(heads)
         self._lost = np.zeros(len(heads))  # log-losses of the answers, over all outcomes
         self._free_ms = [0] * len(heads)  # when an outcome no longer overlaps those that were compared
-        self._lately = np.zeros((len(heads), 3))  # outcomes by class, of which one counts half after `HALF_LIFE`
+        self._lately = [Rates(HALF_LIFE) for _ in heads]
+        self.gap()
+
+    def gap(self) -> None:
+        """A gap in the rows."""
+        self._momentum = [Momentum(smoothing_steps(horizon)) for _, horizon in self._heads]
+        self._moves = [0.0 for _ in self._heads]
+
+    def take_mid(self, mid: float) -> None:
+        """Takes the mid of the next row in."""
+        self._moves = [rule.step(mid) for rule in self._momentum]
 
     def answers(self, probabilities: NDArray[np.floating]) -> RowAnswers:
         """Answers to a prediction (heads, 3) with what is known now; nothing comes of it."""
@@ -142,21 +152,18 @@ class AnswerBoard:
         """The same, as the next prediction in turn, at which a calibration may be fitted anew."""
         return RowAnswers(tuple(one.predict(p) for one, p in zip(self._adaptive, probabilities.tolist(), strict=True)))
 
-    def rule_state(self, when: int, mids: Sequence[float], vwap: int, answers: RowAnswers) -> RuleState:
-        """State of the rules at a row, whose outcome comes later.
+    def rule_state(self, when: int, vwap: int, answers: RowAnswers) -> RuleState:
+        """State of the rules at the row whose mid was taken in last, and whose outcome comes later.
 
         Args:
-            when: time of the row, milliseconds.
-            mids: of the rows since the last gap, oldest first. vwap: that rule's call at the last of them.
+            when: time of the row, milliseconds. vwap: that rule's call there.
         """
-        moves = {steps: mids[-1] / (sum(mids[-steps:]) / len(mids[-steps:])) - 1 for steps in set(self._averages)}
-        decayed = (self._lately + PRIOR).argmax(axis=1).tolist()
         by_rule = {
-            "momentum": [class_of(moves[steps], one.alpha) for steps, one in zip(self._averages, self._adaptive, strict=True)],
-            "stationary": [STATIONARY] * len(decayed),
+            "momentum": [class_of(move, one.alpha) for move, one in zip(self._moves, self._adaptive, strict=True)],
+            "stationary": [STATIONARY for _ in self._heads],
             "frequencies": [likeliest(one.experts[FREQUENCIES]) for one in answers.made],
-            "decayed": decayed,
-            "vwap": [vwap] * len(decayed),
+            "decayed": [likeliest(rates.now) for rates in self._lately],
+            "vwap": [vwap for _ in self._heads],
         }
         calls = np.array([by_rule[rule] for rule in RIVALS]).T
         return RuleState(when, calls, self._rules.probabilities(calls))
@@ -178,8 +185,7 @@ class AnswerBoard:
         calls = np.array([answer.likeliest, *rules.calls[head]])
         self._lost[head] -= math.log(max(answer.adapted[truth], 1e-6))
         self._confusion[head, np.arange(len(calls)), truth, calls] += 1
-        self._lately[head] *= 0.5 ** (1 / HALF_LIFE)
-        self._lately[head, truth] += 1
+        self._lately[head].step(truth)
         self._rules.learn(head, rules.calls[head], truth)
         self._since_ms[head] = self._since_ms[head] or when
         if when >= self._free_ms[head]:
@@ -192,7 +198,8 @@ class AnswerBoard:
 
     def _begin(self, head: int) -> None:
         """Nothing is counted yet of a head."""
-        self._confusion[head] = self._right[head] = self._lately[head] = self._lost[head] = 0
+        self._confusion[head] = self._right[head] = self._lost[head] = 0
+        self._lately[head] = Rates(HALF_LIFE)
         self._rules.forget(head)
         self._lead[head], self._decided[head] = Lead.none(len(RIVALS)), Standing.UNDECIDED
         self._since_ms[head] = self._free_ms[head] = 0

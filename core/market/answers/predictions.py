@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.naive import CALLERS, baseline_summary, naive_answers
+from core.market.answers.naive import CALLERS, baseline_summary, momentum_calls, naive_answers
 from core.market.answers.table import Answered, Scores, Table
 from core.market.answers.value import call_value
 from core.market.book import BookError, BookRows, FloatArray
@@ -86,11 +86,11 @@ def predict_rows(
     stretches, heads = segments(rows.timestamps), len(predictor.heads)
     ends = np.concatenate([np.arange(max(s.start + predictor.window - 1, first), s.stop) for s in stretches])[::every]
     probabilities = np.empty((len(ends), heads, 3), dtype=np.float32)
-    calls, momentum = np.empty((2, len(ends), heads), dtype=np.int64)
+    calls = np.empty((len(ends), heads), dtype=np.int64)
     for start in range(0, len(ends), batch):
         part = slice(start, start + batch)
         answer = predictor.predict(windows_of(rows.levels, ends[part], predictor.window), market)
-        probabilities[part], calls[part], momentum[part] = answer.probabilities, answer.calls, answer.momentum
+        probabilities[part], calls[part] = answer.probabilities, answer.calls
         if progress is not None:
             progress(min(start + batch, len(ends)), len(ends))
     truth = outcomes(rows, predictor.heads, market)
@@ -102,7 +102,7 @@ def predict_rows(
         spread=rows.levels[ends, 0] - rows.levels[ends, 2],
         probabilities=probabilities,
         calls=calls,
-        momentum=momentum,
+        momentum=momentum_calls(rows, predictor.heads, market.alphas)[ends],
         truth=truth[ends],
         stalled=rows.stalled[ends],
     )

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.answers.naive import PRIOR
+from core.market.answers.naive import A_THIRD, Rates, Triple, shares
 from core.market.answers.predictions import RowPredictions
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import fit_class_biases
@@ -45,10 +45,6 @@ PACE_OF_WEIGHTS: Final = 0.25
 """Weight of an outcome is this over the horizon; chosen, as the experts were, on recordings of six markets (docs/value.md)."""
 Thresholds = Literal["card", "past"]
 """Source of the label thresholds: the checkpoint's card, or the market's own first quarter hour."""
-
-
-Triple = tuple[float, float, float]
-A_THIRD: Final[Triple] = (1 / 3, 1 / 3, 1 / 3)
 
 
 def likeliest(p: Triple) -> int:
@@ -108,7 +104,7 @@ class AdaptiveHead:
     def _begin(self) -> None:
         """Nothing is known yet by the threshold in use."""
         self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
-        self._counts = PRIOR.tolist()
+        self._rates = Rates()
         self._losses, self.resolved = [0.0] * len(EXPERTS), 0
         self.weights = [1 / len(EXPERTS)] * len(EXPERTS)
 
@@ -124,7 +120,7 @@ class AdaptiveHead:
         """Probabilities with what is known now; nothing comes of it."""
         down, stationary, up = probabilities
         written = (float(down), float(stationary), float(up))
-        experts = A_THIRD, _shares(*self._counts), written, self._fitted(written)
+        experts = A_THIRD, self._rates.now, written, self._fitted(written)
         a, b, c = (sum(w * p[k] for w, p in zip(self.weights, experts, strict=True)) for k in range(3))
         return Recalibrated(experts, (a, b, c))
 
@@ -141,7 +137,7 @@ class AdaptiveHead:
         """softmax(scale log p + biases)."""
         a, b, c = (self.scale * _log(value) + bias for value, bias in zip(p, self.biases, strict=True))
         top = max(a, b, c)
-        return _shares(math.exp(a - top), math.exp(b - top), math.exp(c - top))
+        return shares(math.exp(a - top), math.exp(b - top), math.exp(c - top))
 
     def resolve(self, prediction: Recalibrated, move: float) -> int:
         """Resolves a prediction from the label's move, a fraction of the price: the class by the threshold in use."""
@@ -151,7 +147,7 @@ class AdaptiveHead:
             self._moves[place] = move
         self._count += 1
         truth = class_of(move, self.alpha)
-        self._counts[truth] += 1
+        self._rates.step(truth)
         self._losses = [sum_ - _log(p[truth]) for sum_, p in zip(self._losses, prediction.experts, strict=True)]
         self.resolved += 1
         least = min(self._losses)
@@ -167,7 +163,8 @@ class AdaptiveHead:
         """Go over to the market's own threshold: what was fitted and counted by the other one does not hold any more."""
         self.alpha, self.settled = fit_alpha([np.array(self._first)]), True
         self._begin()
-        self._counts = (PRIOR + np.bincount(classify(np.array(self._first), self.alpha), minlength=3)).tolist()
+        for move in self._first:
+            self._rates.step(class_of(move, self.alpha))
         self._first = []
         self._fit()
 
@@ -185,11 +182,6 @@ class AdaptiveHead:
 
 def _log(p: float) -> float:
     return math.log(max(p, 1e-6))
-
-
-def _shares(down: float, stationary: float, up: float) -> Triple:
-    total = down + stationary + up
-    return down / total, stationary / total, up / total
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core import checkpoints
-from core.market.answers.naive import naive_answers
+from core.market.answers.naive import momentum_calls, naive_answers
 from core.market.answers.predictions import RowPredictions, predict_rows, predict_scorable, summarise_value
 from core.market.answers.recalibration import Thresholds, recalibrate_file
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.grid import segments
-from core.market.labels import UNKNOWN, Head, momentum_calls
+from core.market.labels import UNKNOWN, Head
 from core.market.predictor import MarketCard, Predictor
 from core.market.store.index import Recording, market_of, recording_of
 from core.market.store.rows import read_market
@@ -163,7 +163,7 @@ def score_day(
         again, scored, recalibrated = recalibrate_file(predicted, rows, entry, index, thresholds=by.thresholds)
         answers = {first_name: replace(answers[first_name], probabilities=again.adapted), WRITTEN: answers[first_name]}
         truth, alpha, about = again.truth, again.alpha, about | recalibrated
-        momentum = momentum if by.thresholds == "card" else momentum_calls(rows, by.head[1], alpha)[predicted.rows]
+        momentum = momentum_calls(rows, [by.head], [alpha])[predicted.rows, 0]
     for place, (name, other) in enumerate(others, 1):
         mine = predict_rows(other, rows, other.market(day.name), first=first, every=by.every, progress=report(place))
         answers[name] = _aligned(mine.answers(other.head(*by.head)), mine.rows, predicted.rows)

@@ -18,7 +18,7 @@ from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead
 from core.market.answers.table import NO_CALL
 from core.market.answers.value import CallRows, trades
 from core.market.book import FloatArray
-from core.market.labels import SMOOTHING, STATIONARY, UNKNOWN, Head, future_move, smoothing_steps
+from core.market.labels import STATIONARY, UNKNOWN, Head, future_move, smoothing_steps
 from core.market.predictor import Predictions
 from core.models.tlob import CLASSES
 
@@ -145,18 +145,19 @@ class Scoreboard:
 
     def begin_anew(self) -> None:
         """Nothing is known of the market; what was predicted so far stays in the log, unresolved where it is yet."""
-        self.gap()
         self._adaptive = [
             AdaptiveHead(horizon, alpha, own_threshold=self._own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
             for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self._alphas, strict=True))
         ]
         self.answers = AnswerBoard(self.heads, self._adaptive)
+        self.gap()
 
     def gap(self) -> None:
         """A gap in the rows: predictions not yet resolved stay unscored, since their future was not seen."""
         self._mids.clear()
         self._numbers.clear()
         self._made.clear()
+        self.answers.gap()
 
     def step(
         self,
@@ -182,6 +183,7 @@ class Scoreboard:
         """
         self._mids.append(mid)
         self._numbers.append(None if predictions is None else self.log.count)
+        self.answers.take_mid(mid)
         resolved = self._resolve()
         shown = shown or Shown()
         if predictions is None:
@@ -189,7 +191,7 @@ class Scoreboard:
         else:
             probabilities = predictions.probabilities[row]
             made = self.answers.predict(probabilities)  # what this step's outcomes and earlier ones make of it: learnt from
-            rules = self.answers.rule_state(timestamp, list(self._mids)[-SMOOTHING:], shown.vwap, made)
+            rules = self.answers.rule_state(timestamp, shown.vwap, made)
             self._made.append((made, shown.answers or made, rules))
             self.log.add(self.log.record((timestamp, mid, spread, stalled), probabilities, shown.answers or made))
         return resolved

@@ -22,6 +22,7 @@ from core.market.features import (
     directed_inputs,
     fit_constants,
     input_names,
+    trailing_mean,
     transform,
 )
 from core.market.predictor import windows_of
@@ -245,3 +246,10 @@ def test_another_markets_constants_still_give_a_finite_input(path: Path) -> None
 def test_constants_come_back_from_a_card() -> None:
     values = {name: getattr(CONSTANTS, name) for name in ("price_scale_bps", "size_scale", "mean", "std", "thresholds")}
     assert Constants.from_dict({**values, "mean": list(CONSTANTS.mean), "std": list(CONSTANTS.std)}) == CONSTANTS
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40), st.integers(1, 50))
+def test_trailing_mean_equals_the_loop(values: list[float], steps: int) -> None:
+    expected = [np.mean(values[max(0, t + 1 - steps) : t + 1]) for t in range(len(values))]
+    np.testing.assert_allclose(trailing_mean(np.array(values), steps), expected, atol=1e-9)

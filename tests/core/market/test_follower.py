@@ -79,9 +79,7 @@ def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: Path, 
     files = asyncio.run(scenario())
     calls = calls_of(files)
     columns = calls[list(PROBABILITIES)].to_numpy().reshape(-1, len(HEADS), 6)
-    told = Predictions(
-        probabilities=columns[..., :3], calls=np.zeros(columns.shape[:2], np.int8), momentum=np.zeros(columns.shape[:2], np.int8)
-    )
+    told = Predictions(probabilities=columns[..., :3], calls=np.zeros(columns.shape[:2], np.int8))
     place = {time: which for which, time in enumerate(calls["timestamp"].unique().tolist())}
     again = Follower(predictor, predictor.markets["testville"])
     items: list[GridItem] = [Row(time, levels) for time, levels in zip(*_rows(files), strict=True)]

@@ -1,4 +1,4 @@
-"""Labels and naive rules against loops that say D8 in words, and against pandas."""
+"""Labels against loops that say D8 in words, and against pandas."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from core.market.labels import (
     classify,
     fit_alpha,
     future_move,
-    momentum,
     smoothing_steps,
-    trailing_mean,
 )
 from tests.core.market.helpers import EXCERPTS, naive_class, naive_label, random_book, real_rows
 
@@ -81,29 +79,6 @@ def test_smoothing_is_ten_steps_at_most() -> None:
 
 def test_horizons_are_those_of_the_paper() -> None:
     assert [250 * steps for steps in HORIZONS] == [2_500, 5_000, 12_500, 25_000]  # milliseconds (D8)
-
-
-@pytest.mark.parametrize("horizon", [3, 10, 50])
-def test_momentum_equals_pandas(horizon: int) -> None:
-    mid, alpha = random_book(200, 3).mid, 2e-4
-    drift = mid / pd.Series(mid).rolling(min(10, horizon), min_periods=1).mean().to_numpy() - 1
-    expected = np.where(drift > alpha, UP, np.where(drift < -alpha, DOWN, STATIONARY))
-    found = momentum(mid, horizon, alpha)
-    assert found.tolist() == expected.tolist()
-    assert set(found) == {DOWN, STATIONARY, UP}
-
-
-def test_momentum_takes_several_series_side_by_side() -> None:
-    series = [random_book(40, seed).mid for seed in (4, 5, 6)]
-    together = momentum(np.stack(series, axis=1), 10, 1e-4)
-    assert together.T.tolist() == [momentum(mid, 10, 1e-4).tolist() for mid in series]
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40), st.integers(1, 50))
-def test_trailing_mean_equals_the_loop(values: list[float], steps: int) -> None:
-    expected = [np.mean(values[max(0, t + 1 - steps) : t + 1]) for t in range(len(values))]
-    np.testing.assert_allclose(trailing_mean(np.array(values), steps), expected, atol=1e-9)
 
 
 def test_classes_at_their_edges() -> None:

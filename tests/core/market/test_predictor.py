@@ -14,7 +14,6 @@ from scipy.special import softmax
 from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.market.features import transform
-from core.market.labels import momentum
 from core.market.predictor import Predictor, load_predictor, windows_of
 from tests.core.market.helpers import (
     HEADS,
@@ -56,20 +55,12 @@ def test_an_answer_is_transform_model_rule_in_turn(predictor: Predictor) -> None
         assert len(np.unique(found.calls[:, head])) > 1
 
 
-def test_momentum_is_that_of_the_whole_series(predictor: Predictor) -> None:
-    entry = predictor.markets["testville"]
-    found = predictor.predict(windows_of(ROWS.levels, ENDS, 24), entry).momentum
-    for head, (_, horizon) in enumerate(HEADS):
-        assert found[:, head].tolist() == momentum(ROWS.mid, horizon, entry.alphas[head])[ENDS].tolist()
-
-
 def test_batches_do_not_change_answers(predictor: Predictor) -> None:
     entry, windows = predictor.markets["testville"], windows_of(ROWS.levels, ENDS, 24)
     whole = predictor.predict(windows, entry, batch=1_000)
     parts = predictor.predict(windows, entry, batch=7)
     np.testing.assert_allclose(parts.probabilities, whole.probabilities, atol=1e-6)
     assert np.array_equal(parts.calls, whole.calls)
-    assert np.array_equal(parts.momentum, whole.momentum)
 
 
 def test_attention_gives_the_same_probabilities_and_named_maps(predictor: Predictor) -> None:

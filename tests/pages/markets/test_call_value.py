@@ -46,7 +46,7 @@ def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) ->
         p = np.full((1, len(HEADS), 3), 0.15, dtype=np.float32)
         p[..., call] = 0.7
         calls = np.full((1, len(HEADS)), call, dtype=np.int8)
-        answer = Predictions(probabilities=p, calls=calls, momentum=np.ones_like(calls))
+        answer = Predictions(probabilities=p, calls=calls)
         board.step(START_MS + 250 * i, float(mids[i]), answer, spread=0.01)
 
 

@@ -40,9 +40,7 @@ def opened(session: MarketSession, zone: str = "UTC") -> AppTest:
 def test_it_says_since_when(session: MarketSession) -> None:
     """START_MS is 14 November 2023, 22:13:20 UTC. Rows of a market that goes up and down, each with a prediction."""
     p = np.full((1, len(HEADS), 3), 1 / 3, dtype=np.float32)
-    answer = Predictions(
-        probabilities=p, calls=np.ones((1, len(HEADS)), dtype=np.int8), momentum=np.ones((1, len(HEADS)), np.int8)
-    )
+    answer = Predictions(probabilities=p, calls=np.ones((1, len(HEADS)), dtype=np.int8))
     for step, mid in zip(range(300), cycle([100.0, 101.0, 103.0]), strict=False):
         session.follower.board.step(START_MS + 250 * step, mid, answer)
     app = opened(session)
@@ -59,7 +57,7 @@ def test_the_distance_to_the_vwap_stands_beside_it(tmp_path: Path) -> None:
     for row, levels in enumerate(real_rows(1).levels):
         mid = float(levels[0] + levels[2]) / 2
         one = np.ones((1, len(HEADS)), dtype=np.int8)
-        p = Predictions(probabilities=np.full((1, len(HEADS), 3), 1 / 3, dtype=np.float32), calls=one, momentum=one)
+        p = Predictions(probabilities=np.full((1, len(HEADS), 3), 1 / 3, dtype=np.float32), calls=one)
         played.follower.take([Row(START_MS + 250 * row, levels)], [Prediction(p, 0)])
         calls.append(played.follower.board.rule_call(3, "vwap"))
         if row == 200:

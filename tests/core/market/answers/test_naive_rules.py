@@ -1,31 +1,55 @@
-"""The naive rules against a loop over outcomes, one after the other."""
+"""The naive rules against loops over rows and outcomes, one after the other, and against pandas; each defined once."""
 
 from __future__ import annotations
 
+import ast
 import math
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import log_loss
 
-from core.market.answers.naive import A_THIRD_EACH, HALF_LIFE, NAIVE, PRIOR, RunningVwap, base_rates, naive_answers
+from core.market.answers.naive import (
+    A_THIRD_EACH,
+    HALF_LIFE,
+    NAIVE,
+    PRIOR,
+    RunningVwap,
+    base_rates,
+    momentum_calls,
+    naive_answers,
+)
 from core.market.answers.table import Scores
 from core.market.book import STEP_MS
-from core.market.labels import STATIONARY, UNKNOWN
+from core.market.labels import DOWN, STATIONARY, UNKNOWN, UP
+from tests.core.market.helpers import random_book, with_hole
 
 TIMES = STEP_MS * np.delete(np.arange(4_000), slice(1_200, 1_260))
 TRUTH = np.random.default_rng(3).choice([UNKNOWN, 0, 1, 2], len(TIMES), p=[0.05, 0.2, 0.5, 0.25])
 
 
-@pytest.mark.parametrize("half_life", [None, HALF_LIFE])
+@pytest.mark.parametrize("horizon", [3, 10, 50])
+def test_momentum_equals_pandas_and_begins_anew_after_a_gap(horizon: int) -> None:
+    rows, alpha = with_hole(random_book(240, 3), 150, 20), 2e-4
+    averages = pd.Series(rows.mid).groupby(np.arange(len(rows)) >= 150).rolling(min(10, horizon), min_periods=1).mean()
+    drift = rows.mid / averages.to_numpy() - 1
+    expected = np.where(drift > alpha, UP, np.where(drift < -alpha, DOWN, STATIONARY))
+    found = momentum_calls(rows, [("forward", 1), ("forward", horizon)], [alpha, alpha])
+    assert found[:, 1].tolist() == expected.tolist() and set(expected) == {DOWN, STATIONARY, UP}
+    assert set(found[:, 0]) == {STATIONARY}  # of one step the mean is the mid
+
+
+@pytest.mark.parametrize("half_life", [math.inf, HALF_LIFE])
 @pytest.mark.parametrize("horizon", [1, 50])
-def test_rates_know_only_outcomes_of_a_horizon_ago(horizon: int, half_life: int | None) -> None:
+def test_rates_know_only_outcomes_of_a_horizon_ago(horizon: int, half_life: float) -> None:
     found = base_rates(TIMES, TRUTH, horizon, half_life=half_life)
     counts, due = np.zeros(3), 0
     for t, now in enumerate(TIMES):
         while TIMES[due] + horizon * STEP_MS <= now:
             if TRUTH[due] != UNKNOWN:
-                counts *= 1 if half_life is None else 0.5 ** (1 / half_life)
+                counts *= 0.5 ** (1 / half_life)
                 counts[TRUTH[due]] += 1
             due += 1
         np.testing.assert_allclose(found[t], (counts + PRIOR) / (counts + PRIOR).sum(), rtol=1e-9)
@@ -33,7 +57,7 @@ def test_rates_know_only_outcomes_of_a_horizon_ago(horizon: int, half_life: int 
 
 def test_what_comes_later_changes_no_rate() -> None:
     later = np.where(np.arange(len(TIMES)) >= 2_000, 2, TRUTH)
-    for half_life in (None, HALF_LIFE):
+    for half_life in (math.inf, HALF_LIFE):
         mine, other = (base_rates(TIMES, truth, 10, half_life=half_life) for truth in (TRUTH, later))
         np.testing.assert_array_equal(mine[:2_010], other[:2_010])
 
@@ -58,7 +82,7 @@ def test_lately_forgets_what_long_ago_was() -> None:
     """A quiet hour, then a lively one: the rates of late have gone over to it, those of all time have not."""
     truth = np.repeat([1, 2], 8_000)
     times = STEP_MS * np.arange(len(truth))
-    so_far, lately = (base_rates(times, truth, 10, half_life=half_life)[-1] for half_life in (None, HALF_LIFE))
+    so_far, lately = (base_rates(times, truth, 10, half_life=half_life)[-1] for half_life in (math.inf, HALF_LIFE))
     assert so_far[2] == pytest.approx(0.5, abs=0.01)
     assert lately[2] == pytest.approx(1 - 0.5**8, abs=0.01)
 
@@ -88,3 +112,19 @@ def test_the_distance_to_the_vwap_is_that_of_a_loop() -> None:
             next_trade += 1
         calls[row] = running.row(now, (levels[row, 0] + levels[row, 2]) / 2)
     assert (calls == expected).mean() > 0.999 and 0.1 < (calls != STATIONARY).mean() < 0.6  # a sum may differ in its last bit
+
+
+def test_each_rule_is_defined_once() -> None:
+    """By name, over what computes: a form of a file, of a window or a running one beside these would be a second."""
+    names = {
+        (path.as_posix(), node.name)
+        for path in Path("core").rglob("*.py")
+        if "lecture" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and any(word in node.name.lower() for word in ("momentum", "vwap", "frequenc", "decayed", "rates", "stationary"))
+    }
+    rules = {"Momentum", "momentum_calls", "Rates", "base_rates", "RunningVwap"}  # a step, and the fold of it over a file
+    assert names == {("core/market/answers/naive.py", name) for name in rules} | {
+        ("core/market/answers/recalibration.py", "rates_lost")  # a sum of losses
+    }

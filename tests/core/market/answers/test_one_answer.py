@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, log_loss
 
 from core.market.answers.ahead import Standing
-from core.market.answers.naive import base_rates, naive_answers
+from core.market.answers.naive import base_rates, momentum_calls, naive_answers
 from core.market.answers.one_answer import ANSWER, FEWEST, RIVALS, Shown
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, recalibrate_rows
 from core.market.answers.scoreboard import Scoreboard
 from core.market.answers.value import spaced
-from core.market.labels import UNKNOWN, classify, momentum_calls, moves_after
+from core.market.labels import UNKNOWN, classify, moves_after
 from tests.core.market.answers.test_running_value import ALPHAS, ANSWERS, HEADS, PREDICTED, ROWS, played
 
 AT = np.flatnonzero(PREDICTED)
@@ -61,7 +61,7 @@ def test_every_row_is_answered_by_its_likeliest_class(board: Scoreboard, head: i
 def rule_calls(head: int) -> dict[str, NDArray[np.integer]]:
     """Calls of each rule at the rows predicted, of the whole file at once."""
     horizon, (_adapted, truth) = HEADS[head][1], of_file(head)
-    momentum = momentum_calls(ROWS, horizon, ALPHAS[head])[AT]
+    momentum = momentum_calls(ROWS, HEADS, ALPHAS)[AT, head]
     return {rule: one.calls for rule, one in naive_answers(TIMES, truth, momentum, horizon).items()} | {"vwap": VWAP[AT]}
 
 
@@ -74,7 +74,7 @@ def test_its_score_is_its_own_and_that_of_each_naive_rule(board: Scoreboard, hea
     assert found.since_ms == TIMES[known][0] and found.enough
     np.testing.assert_array_equal(found.scores[ANSWER].confusion, counts(truth[known], adapted[known].argmax(axis=1)))
     assert found.scores[ANSWER].log_loss == pytest.approx(log_loss(truth[known], adapted[known], labels=[0, 1, 2]))
-    rates = base_rates(TIMES, truth, horizon)
+    rates = base_rates(TIMES, truth, horizon, half_life=math.inf)
     assert found.scores["frequencies"].log_loss == pytest.approx(log_loss(truth[known], rates[known], labels=[0, 1, 2]))
     np.testing.assert_allclose(found.usual, np.bincount(truth[known], minlength=3) / known.sum())
     calls = rule_calls(head)

@@ -31,9 +31,7 @@ def answers(rows: BookRows, seed: int) -> Predictions:
     ahead = np.concatenate([rows.mid[5:], np.full(5, rows.mid[-1])]) / rows.mid - 1
     logits = rng.normal(0, 1, (n, 2, 3)) + np.sign(ahead)[:, None, None] * np.array([-0.8, 0.0, 0.8])
     p = softmax(1.7 * logits, axis=2).astype(np.float32)
-    return Predictions(
-        probabilities=p, calls=p.argmax(axis=2).astype(np.int8), momentum=rng.integers(0, 3, (n, 2)).astype(np.int8)
-    )
+    return Predictions(probabilities=p, calls=p.argmax(axis=2).astype(np.int8))
 
 
 ANSWERS = answers(ROWS, 8)

@@ -121,7 +121,7 @@ def one_prediction(called: int) -> Predictions:
     p = np.full(3, 0.2, dtype=np.float32)
     p[called] = 0.6
     one = np.array([[called]], dtype=np.int8)
-    return Predictions(probabilities=p[None, None], calls=one, momentum=one)
+    return Predictions(probabilities=p[None, None], calls=one)
 
 
 def one_record(timestamp: int, called: int) -> tuple[Any, ...]:
@@ -147,8 +147,8 @@ def test_what_is_resolved_is_told() -> None:
     rng, path, given, told = np.random.default_rng(1), list[float](), list[Predictions | None](), list[tuple[int, int, int]]()
     for i in range(40):
         p = rng.dirichlet([1, 1, 1], (1, 2)).astype(np.float32)
-        calls, momentum = rng.integers(0, 3, (2, 1, 2), dtype=np.int8)
-        given.append(None if i == 7 else Predictions(probabilities=p, calls=calls, momentum=momentum))
+        calls = rng.integers(0, 3, (2, 1, 2), dtype=np.int8)[0]
+        given.append(None if i == 7 else Predictions(probabilities=p, calls=calls))
         path.append(next(mids))
         told += board.step(250 * i, path[-1], given[-1])
     expected = []
