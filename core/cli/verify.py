@@ -47,6 +47,11 @@ def _in_words(result: MadeAgain) -> str:
             f"{result.beyond_replay:,} are beyond replay, since hours of their journal were deleted or damaged: "
             "their recalibrated probabilities are not compared, nor anything of rows whose window is not whole now"
         )
+    if result.leads:
+        lines.append(
+            f"{result.leads_equal:,} of {result.leads:,} leads over the naive rules made again, equal; "
+            f"{result.leads_beyond:,} go on from files that are not there"
+        )
     if result.early:
         lines.append(f"{result.early:,} say that they were written before their row: a clock was set back, or they were changed")
     if result.uncalled:

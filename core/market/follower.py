@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from core.market.answers.ahead import Lead
 from core.market.answers.naive import RunningVwap
 from core.market.answers.one_answer import RowAnswers, Shown
 from core.market.answers.scoreboard import PredictionLog, Scoreboard
@@ -32,10 +33,11 @@ MAX_PROVISIONAL: Final = 4_800
 
 
 class Prediction(NamedTuple):
-    """A row's prediction: `which` of `of`."""
+    """A row's prediction: `which` of `of`; `vwap`, that rule's call, where a journal tells it, whose trades may lack."""
 
     of: Predictions
     which: int
+    vwap: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +73,23 @@ class FollowedRow:
         """The row as a journal's line, of `core.market.store.call_columns.LINE`; None where there is none to write."""
         if self.prediction is None or self.answers is None or not self.in_time:
             return None
-        of, which = self.prediction
+        of, which, _ = self.prediction
         recalibrated = self.answers.probabilities.astype(np.float32)
         times = self.row.timestamp, written_ms, self.known_ms
-        return *times, of.probabilities[which].ravel(), recalibrated.ravel(), of.calls[which]
+        return *times, of.probabilities[which].ravel(), recalibrated.ravel(), of.calls[which], self.vwap
 
 
 class KnownRow(NamedTuple):
-    """A row that the venue confirmed; `begins` where what is known of the market begins with it."""
+    """A row that the venue confirmed.
+
+    Attributes:
+        before: leads of all heads that go on (D44), where what is known of the market begins with this row; else None.
+        leads: numbers of the heads whose lead it changed, with these.
+    """
 
     row: Row
-    begins: bool
+    before: tuple[Lead, ...] | None = None
+    leads: Sequence[tuple[int, Lead]] = ()
 
 
 class Step(NamedTuple):
@@ -136,9 +144,13 @@ class Follower:
         self.since_gap = self._newest_ms = self._known_ms = 0
         self._begins = True
 
-    def begin_anew(self) -> None:
-        """Begins what is known of the market with the next row that is confirmed; no later prediction reads an earlier row."""
-        self.board.begin_anew()
+    def begin_anew(self, before: Sequence[Lead] = ()) -> None:
+        """Begins what is known of the market with the next row that is confirmed; no later prediction reads an earlier row.
+
+        Args:
+            before: lead of each head over rows long before, as the market's journal knows it (D44).
+        """
+        self.board.begin_anew(before)
         self._window.clear()
         self._still, self.since_gap, self._begins = StandStill(), 0, True
         for place, one in enumerate(self.provisional):
@@ -203,7 +215,9 @@ class Follower:
         self._newest_ms = row.timestamp
         self._known_ms = self._known_ms or row.timestamp - STEP_MS
         stalled = self._still.take(row.timestamp, row.levels[: 4 * LEVELS])
-        one = FollowedRow(row, prediction, stalled, self._vwap.row(row.timestamp, row.mid), self._known_ms)
+        vwap = self._vwap.row(row.timestamp, row.mid)
+        vwap = vwap if prediction is None or prediction.vwap is None else prediction.vwap
+        one = FollowedRow(row, prediction, stalled, vwap, self._known_ms)
         if row.provisional:  # what is shown now is what is scored once it is confirmed
             one = self._answered(one)
             self.provisional.append(one)
@@ -217,7 +231,7 @@ class Follower:
         """The same with its answers by what is known now."""
         if one.prediction is None:
             return one
-        of, which = one.prediction
+        of, which, _ = one.prediction
         return replace(one, answers=self.board.answers.answers(of.probabilities[which]))
 
     def _confirm(self, until_ms: int) -> tuple[list[KnownRow], list[tuple[int, int, int]]]:
@@ -225,16 +239,19 @@ class Follower:
         known, outcomes = list[KnownRow](), list[tuple[int, int, int]]()
         while self.provisional and (row := self.provisional[0].row).timestamp <= until_ms:
             one = self.provisional.popleft()
-            begins = self._begins or begins_day(self._known_ms, row.timestamp)
-            if begins and not self._begins:
-                self.board.begin_anew()
+            if not self._begins and begins_day(self._known_ms, row.timestamp):
+                self.board.begin_anew(self.board.answers.here)
+                self._begins = True
             elif row.timestamp != self._known_ms + STEP_MS:
                 self.board.gap()
+            answers = self.board.answers
+            before, earlier = answers.before if self._begins else None, tuple(answers.leads)
             self._begins, self._known_ms = False, row.timestamp
-            of, which = one.prediction if one.prediction is not None and one.in_time else (None, 0)
+            of, which, _ = one.prediction if one.prediction is not None and one.in_time else (None, 0, None)
             shown = Shown(one.vwap, one.answers)
             outcomes += self.board.step(row.timestamp, row.mid, of, which, spread=row.spread, stalled=one.stalled, shown=shown)
-            known.append(KnownRow(row, begins))
+            leads = [(head, lead) for head, lead in enumerate(answers.leads) if lead is not earlier[head]]
+            known.append(KnownRow(row, before, leads))
         return known, outcomes
 
 

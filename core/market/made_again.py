@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,12 +22,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core import checkpoints
+from core.market.answers.ahead import Lead
+from core.market.answers.one_answer import RIVALS
 from core.market.book import STEP_MS, BookRows, reading
 from core.market.events import Confirmed, Row
-from core.market.follower import Follower, Prediction
-from core.market.labels import all_moves
+from core.market.follower import Follower, Prediction, Step
+from core.market.labels import STATIONARY, all_moves
+from core.market.leads import leads_here, leads_of
 from core.market.predictor import MarketCard, Predictions, Predictor, identity, windows_of
-from core.market.store.call_columns import PROBABILITIES, code_of, head_of, read_calls
+from core.market.store.call_columns import PROBABILITIES, CalledBy, code_of, head_of, read_calls, read_leads
 from core.market.store.rows import read_market
 from core.market.store.segments import CALLS, is_segment, segment_path
 from core.market.store.writer import footer_summary
@@ -35,6 +39,8 @@ from core.models.tlob import CLASSES
 
 RAW, RECALIBRATED = 1e-4, 1e-3
 """Largest differences of probabilities: processors differ, and a fit carries what differs on."""
+LEAD: Final = 1e-2
+"""Largest difference of a lead, nats a call, for the same reason."""
 TRAINED: Final = Path("trained")
 BATCH: Final = 64
 
@@ -59,6 +65,8 @@ class MadeAgain:
         predictions: in them, rows times heads. equal: of them, those that came out again. late: written more than a step after
             their row, early: before it. without_outcome: those whose horizon reaches past the end or over a gap.
         uncalled: rows at the end that have a whole window and no call.
+        leads: over the naive rules (D44), one a head at the end of each file. leads_equal: of them, those that came out again.
+        leads_beyond: those that go on from files that are not there, or are of journals of which files are not.
         beyond_replay: predictions of journals of which files were deleted or damaged: their recalibrated probabilities are not
             compared, nor anything of a row whose window is not whole now.
         different: the first that did not come out again, its `timestamp`, `head` and `why`; None where all did.
@@ -71,6 +79,9 @@ class MadeAgain:
     without_outcome: int
     uncalled: int
     beyond_replay: int
+    leads: int = 0
+    leads_equal: int = 0
+    leads_beyond: int = 0
     different: dict[str, Any] | None = None
 
 
@@ -130,7 +141,10 @@ def make_again(
         without_outcome=sum(one.without_outcome for one in journals),
         uncalled=sum(one.uncalled for one in journals),
         beyond_replay=sum(len(one.why) for one in journals if not one.is_whole),
-        different=next((one.different for one in journals if (one.why > 0).any()), None),
+        leads=sum(sum(one.leads.values()) for one in journals),
+        leads_equal=sum(one.leads["equal"] for one in journals),
+        leads_beyond=sum(one.leads["beyond"] for one in journals),
+        different=next((found for one in journals if (found := one.different) is not None), None),
     )
 
 
@@ -151,9 +165,9 @@ def _journals(files: Iterable[Path]) -> Iterator[_Journal]:
         parts.setdefault(run, []).append(summary.part if summary is not None else 0)
     for key, paths in runs.items():
         whole = sorted(parts[key]) == list(range(len(paths)))
-        if beside := [one for one in (segment_path(path, CALLS) for path in paths) if one.exists()]:
-            told = pa.concat_tables(map(read_calls, beside)).to_pandas().sort_values("timestamp")
-            yield _Journal(read_market(paths), told, is_whole=whole)
+        if called := [path for path in paths if segment_path(path, CALLS).exists()]:
+            told = pa.concat_tables(read_calls(segment_path(path, CALLS)) for path in called).to_pandas().sort_values("timestamp")
+            yield _Journal(read_market(paths), told, called, is_whole=whole)
 
 
 class _Journal:
@@ -164,6 +178,7 @@ class _Journal:
         why: (lines,) the number of a reason in `REASONS`; 0 where a line came out again, as far as it can be replayed, and
             `NOT_COMPARED` where nothing of it can.
         is_whole: whether no file of it was deleted or damaged.
+        leads: how many leads at the end of its files are `equal`, `beyond` replay, or `different`.
     """
 
     REASONS: Final[tuple[str, ...]] = (
@@ -175,11 +190,15 @@ class _Journal:
         compose("its call does not follow from its probabilities"),
         compose("made again from the journal's beginning, its recalibrated probabilities differ"),
     )
+    OTHER_LEAD: Final = compose("made again from the journal's beginning, the lead over the naive rules differs")
     NOT_COMPARED: Final = -1
     UNKNOWN, NO_WINDOW, MISSING, OTHER_RAW, OTHER_CALL, OTHER_PAST = range(1, 7)
 
-    def __init__(self, rows: BookRows, told: pd.DataFrame, *, is_whole: bool) -> None:
-        self.rows, self._told, self.is_whole = rows, told, is_whole
+    def __init__(self, rows: BookRows, told: pd.DataFrame, files: Sequence[Path], *, is_whole: bool) -> None:
+        self.rows, self._told, self._files, self.is_whole = rows, told, files, is_whole
+        self._changes: list[tuple[int, int, Lead]] = []  # time of the row, head and lead from there on
+        self.leads = Counter[str]()
+        self._other_lead: dict[str, Any] | None = None
         self._time: NDArray[np.int64] = told["timestamp"].to_numpy()  # of each line
         self._raw, self._recalibrated = (told[list(names)].to_numpy() for names in (PROBABILITIES[:3], PROBABILITIES[3:]))
         self.why = np.zeros(len(told), np.int64)
@@ -196,8 +215,10 @@ class _Journal:
             self._compare(predictor, entry, advance)
 
     @property
-    def different(self) -> dict[str, Any]:
-        """The first line that did not come out again."""
+    def different(self) -> dict[str, Any] | None:
+        """The first line, else the first lead, that did not come out again; None where all did."""
+        if not (self.why > 0).any():
+            return self._other_lead
         line = int(np.flatnonzero(self.why > 0)[0])
         head = str(self._told["head"].iloc[line])
         return {"timestamp": int(self._time[line]), "head": head, "why": self.REASONS[self.why[line]]}
@@ -264,10 +285,40 @@ class _Journal:
         known = self._told["known"].to_numpy()
         told = Predictions(probabilities=self._raw[line], calls=called[line].astype(np.int8))
         self._note(self.OTHER_PAST, (known != known[first][at]) | (known > self._time))
-        if not self.is_whole:
-            return
-        again = self._replayed(Follower(predictor, entry), told, times, np.where(whole, known[first], -1), advance)
-        self._note(self.OTHER_PAST, ~_near(again[at, head], self._recalibrated, RECALIBRATED))
+        follower = Follower(predictor, entry)
+        if self.is_whole:
+            again = self._replayed(follower, told, times, np.where(whole, known[first], -1), advance)
+            self._note(self.OTHER_PAST, ~_near(again[at, head], self._recalibrated, RECALIBRATED))
+        self._compare_leads(follower.by)
+
+    def _compare_leads(self, by: CalledBy) -> None:
+        """Compare the leads at the end of each file with those that came out, and what they go on from with the library."""
+        for path in self._files:
+            with reading(path):
+                summary, told = footer_summary(pq.read_metadata(path)), read_leads(segment_path(path, CALLS))
+            if told is None:
+                continue  # of a version before December 2026
+            if not self.is_whole:
+                self.leads["beyond"] += len(by.heads)
+                continue
+            end = int(self.rows.timestamps[-1]) if summary is None else summary.end_ms
+            expected = [Lead.none(len(RIVALS)) for _ in by.heads]
+            for time, head, lead in self._changes:
+                if time <= end:
+                    expected[head] = lead
+            earlier = leads_here(path.parents[2], by, int(self.rows.timestamps[0]))
+            try:
+                before, own = leads_of(told)
+                states = [
+                    "different" if not _same(a, b) else _went_on(c, earlier[head] if earlier else None)
+                    for head, (a, b, c) in enumerate(zip(own, expected, before, strict=True))
+                ]
+            except (KeyError, TypeError, ValueError):
+                states = ["different"] * len(by.heads)
+            self.leads.update(states)
+            if "different" in states and self._other_lead is None:
+                head_code = code_of(by.heads[states.index("different")])
+                self._other_lead = {"timestamp": end, "head": head_code, "why": self.OTHER_LEAD}
 
     def _predicted(
         self, predictor: Predictor, entry: MarketCard, times: NDArray[np.int64], advance: Callable[[int], None]
@@ -293,22 +344,37 @@ class _Journal:
     ) -> NDArray[np.float32]:
         """(times, heads, 3) probabilities of the journal, recalibrated by what was known at each; NaN where that is -1."""
         again = np.full(told.probabilities.shape, np.nan, dtype=np.float32)
+        vwap = self._told.groupby("timestamp")["vwap"].first().fillna(STATIONARY).reindex(times).to_numpy()
         place = {time: which for which, time in enumerate(times.tolist()) if known[which] >= 0}
         for done, (time, levels) in enumerate(zip(self.rows.timestamps.tolist(), self.rows.levels, strict=True)):
             which = place.get(time)
             until = 0 if which is None else int(known[which])
-            prediction = None if which is None else Prediction(told, which)
-            row = Row(time, levels, provisional=until < time)
-            answers = next(
-                one.followed.answers
-                for one in follower.take([Confirmed(until), row], [None, prediction])
-                if one.followed is not None
-            )
-            if which is not None and answers is not None:
-                again[which] = answers.probabilities
+            prediction = None if which is None else Prediction(told, which, int(vwap[which]))
+            steps = follower.take([Confirmed(until), Row(time, levels, provisional=until < time)], [None, prediction])
+            if which is not None and (row := steps[1].followed) is not None and row.answers is not None:
+                again[which] = row.answers.probabilities
+            self._keep(steps)
             if done % BATCH == 0:
                 advance(len(self.rows) + done)
+        self._keep(follower.take([Confirmed(int(self.rows.timestamps[-1]))], [None]))
         return again
+
+    def _keep(self, steps: Sequence[Step]) -> None:
+        """Note which leads changed."""
+        self._changes += ((one.row.timestamp, *lead) for step in steps for one in step.known for lead in one.leads)
+
+
+def _same(one: Lead, other: Lead) -> bool:
+    """Tells whether two leads are of the same outcomes, and near to each other a call."""
+    told, most = (one.outcomes, one.since_ms) == (other.outcomes, other.since_ms), LEAD * max(1, one.outcomes)
+    return told and bool(np.abs([one.totals - other.totals, one.squares - other.squares]).max() <= most)
+
+
+def _went_on(before: Lead, earlier: Lead | None) -> str:
+    """The state of a lead that is right since its journal began, by what it goes on from and what the library holds of before."""
+    if not before.outcomes or (earlier is not None and _same(before, earlier)):
+        return "equal"
+    return "beyond" if earlier is None or before.outcomes > earlier.outcomes else "different"
 
 
 def _near(a: NDArray[np.floating], b: NDArray[np.floating], most: float) -> NDArray[np.bool_]:

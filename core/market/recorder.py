@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from core.market import watch_list
+from core.market.answers.ahead import Lead
 from core.market.bands import BandChange, Ladder
 from core.market.book import STEP_MS
 from core.market.depth import DepthHistory
@@ -28,6 +29,7 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.situations import Since
 from core.market.follower import Step
+from core.market.leads import leads_here
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -54,6 +56,7 @@ class EventRecorder:
     Args:
         wall: whether rows are sampled by this machine's clock (`core.market.feeds.protocol.Feed.clock`).
         tick: tells the market's smallest step of price, 0 while it is not known; price bands need it.
+        before: leads that the market's journal knows so far (D44).
         clock_ms: milliseconds since the epoch, by the clock of the rows.
     """
 
@@ -63,6 +66,7 @@ class EventRecorder:
         *,
         wall: bool,
         tick: Callable[[], float] = lambda: 0.0,
+        before: Sequence[Lead] = (),
         clock_ms: Callable[[], int] = CLOCK.now_ms,
     ) -> None:
         self._writer, self._wall, self._clock_ms = writer, wall, clock_ms
@@ -71,8 +75,14 @@ class EventRecorder:
         self._save_due_s, self._hours = 0.0, 0
         self._depth, self._kept_ms, self._tick = DepthHistory(2), 0, tick  # of the worker alone
         self._situations = tuple[Since, ...]()
+        self._before, self._own = tuple(before), dict[int, Lead]()  # leads before the run that is written, and since
         if wall:
             writer.add_event("start", CLOCK.now_ms())
+
+    @property
+    def leads(self) -> list[Lead]:
+        """Leads that the market's journal knows."""
+        return [one + self._own[head] if head in self._own else one for head, one in enumerate(self._before)]
 
     @property
     def waiting(self) -> int:
@@ -132,8 +142,11 @@ class EventRecorder:
 
     def _write(self, step: Step) -> bool:
         """Hand a step to the writer; returns whether something was called there."""
-        for row, begins in step.known:
-            self._writer.add(row, self._bands(row), begins=begins)
+        for row, before, leads in step.known:
+            self._before = self._before if before is None else before
+            self._own = self._own | dict(leads) if before is None else dict(leads)
+            told = None if before is None else [one.to_dict() for one in before]
+            self._writer.add(row, self._bands(row), before=told, leads=[(head, one.to_dict()) for head, one in leads])
         item = step.item
         if isinstance(item, Trade):
             self._writer.add_trade(item)
@@ -213,8 +226,10 @@ class SessionRecording:
     def _begun(self) -> tuple[SegmentWriter, EventRecorder]:
         """New files of the session."""
         session, feed = self._session, self._session.feed
-        writer = SegmentWriter(self._folder, feed.market, key=feed.key, by=session.follower.by)
-        return writer, EventRecorder(writer, wall=feed.clock != "event", tick=lambda: self._session.feed.tick)
+        by, wall = session.follower.by, feed.clock == "wall"
+        writer = SegmentWriter(self._folder, feed.market, key=feed.key, by=by)
+        before = leads_here(self._folder / segments.market_folder(feed.key), by, CLOCK.now_ms()) if wall else []
+        return writer, EventRecorder(writer, wall=feed.clock != "event", tick=lambda: self._session.feed.tick, before=before)
 
     @property
     def _writers(self) -> list[SegmentWriter]:

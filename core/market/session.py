@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from core.market.answers.ahead import Lead
 from core.market.answers.one_answer import AnswerScore
 from core.market.answers.recalibration import AdaptiveHead
 from core.market.answers.scoreboard import traded_calls
@@ -34,10 +35,13 @@ from core.market.feeds.sampling import Grid, next_step
 from core.market.feeds.situations import SILENT, Since, gravest, without_rows
 from core.market.follower import MAX_PROVISIONAL, FollowedRow, Follower, Step
 from core.market.grid import STEP_MS
+from core.market.leads import leads_here
 from core.market.light import NewestWindow
 from core.market.predictor import Predictions, Predictor
 from core.market.recent_rows import RecentRows
 from core.market.session_view import DayOfStates, FeedDay, LatencyLog, Status, View
+from core.market.store.places import library_folder
+from core.market.store.segments import market_folder
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose
@@ -65,6 +69,10 @@ class Recorder(Protocol):
     def on_steps(self, steps: Sequence[Step]) -> None:
         """Take what the follower made of the next items."""
 
+    @property
+    def leads(self) -> Sequence[Lead]:
+        """Leads of each head that go on with what is written down next (D44)."""
+
 
 class MarketSession:
     """Runs one feed through one predictor.
@@ -77,6 +85,9 @@ class MarketSession:
         self.feed, self.predictor = feed, predictor
         self.entry = predictor.market(f"{feed.key} {feed.market}")
         self.follower = Follower(predictor, self.entry)
+        if feed.clock == "wall":  # of what is played, the same rows would count again and again
+            here = library_folder() / market_folder(feed.key)
+            self.follower.begin_anew(leads_here(here, self.follower.by, CLOCK.now_ms()))
         self.started = time.time()
         self._lock = threading.Lock()  # guards the attributes down to `_step`
         self._begin()
@@ -215,7 +226,7 @@ class MarketSession:
         """Begin anew for recorders that wait."""
         if self._joining:
             with self._lock:
-                self.follower.begin_anew()
+                self.follower.begin_anew(self._joining[-1].leads)
             self._recorders += self._joining
             self._joining.clear()
 

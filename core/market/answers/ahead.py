@@ -9,10 +9,11 @@ Liu 2015, for differences that are bounded below.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,30 +94,56 @@ class Lead:
 
     Attributes:
         outcomes: how many. totals, squares: (rules,) sums of the differences and of their squares, nats.
+        since_ms: time of the first row compared; 0 before it.
     """
 
     outcomes: int
     totals: FloatArray
     squares: FloatArray
+    since_ms: int = 0
 
     @classmethod
     def none(cls, rules: int) -> Lead:
         """Returns the sums before the first outcome."""
         return cls(outcomes=0, totals=np.zeros(rules), squares=np.zeros(rules))
 
-    def after(self, mine: ArrayLike, rules: ArrayLike, truth: int) -> Lead:
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From JSON.
+
+        Raises:
+            KeyError, TypeError, ValueError: where it is no such object.
+        """
+        totals, squares = (np.array([float(one) for one in values[name]]) for name in ("totals", "squares"))
+        return cls(outcomes=int(values["outcomes"]), totals=totals, squares=squares, since_ms=int(values["since"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON's object."""
+        sums = {"totals": self.totals.tolist(), "squares": self.squares.tolist()}
+        return {"since": self.since_ms, "outcomes": self.outcomes, **sums}
+
+    def after(self, mine: ArrayLike, rules: ArrayLike, truth: int, when: int = 0) -> Lead:
         """Sums with one outcome more.
 
         Args:
             mine: (3,) probabilities as they were shown. rules: (rules, 3) those of the rules at the same row.
+            when: time of that row, milliseconds.
         """
         differences = losses(rules, truth) - losses(mine, truth)
-        return Lead(outcomes=self.outcomes + 1, totals=self.totals + differences, squares=self.squares + differences**2)
+        return Lead(
+            outcomes=self.outcomes + 1,
+            totals=self.totals + differences,
+            squares=self.squares + differences**2,
+            since_ms=self.since_ms or when,
+        )
 
     def __add__(self, other: Lead) -> Lead:
-        """Sums over the outcomes of both."""
+        """Sums over the outcomes of both, of which those of the other come later."""
         return Lead(
-            outcomes=self.outcomes + other.outcomes, totals=self.totals + other.totals, squares=self.squares + other.squares
+            outcomes=self.outcomes + other.outcomes,
+            totals=self.totals + other.totals,
+            squares=self.squares + other.squares,
+            since_ms=self.since_ms or other.since_ms,
         )
 
     @property

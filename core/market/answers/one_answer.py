@@ -35,18 +35,23 @@ class AnswerScore:
     """Scores of one head's answers, and of each of `RIVALS` on the same outcomes.
 
     Attributes:
-        since_ms: time of the first outcome, 0 before it.
         scores: of the likeliest class, by name, those of the answers as `ANSWER`; with the log-losses of the recalibrated
             probabilities and of the class rates so far.
         right: by name, how many of the outcomes that do not overlap were called rightly.
         lead: over each rule on these outcomes. decided: the last decision there was, `Standing.UNDECIDED` before the first.
+        here: the lead with all that the market's journal knew before (D44); `lead` itself where it knew nothing.
     """
 
-    since_ms: int
     scores: Mapping[str, Scores]
     right: Mapping[str, int]
     lead: Lead
     decided: Standing
+    here: Lead
+
+    @property
+    def since_ms(self) -> int:
+        """Time of the first outcome, 0 before it."""
+        return self.lead.since_ms
 
     @property
     def outcomes(self) -> int:
@@ -119,17 +124,22 @@ class AnswerBoard:
 
     Args:
         adaptive: recalibration of each head, which this resolves.
+        before: lead of each head over earlier rows of the market; none where there is nothing.
+
+    Attributes:
+        leads: of each head, over the outcomes so far. here: with those before.
     """
 
-    def __init__(self, heads: Sequence[Head], adaptive: Sequence[AdaptiveHead]) -> None:
+    def __init__(self, heads: Sequence[Head], adaptive: Sequence[AdaptiveHead], before: Sequence[Lead] = ()) -> None:
         self._adaptive = adaptive
         self._heads = tuple(heads)
         self._rules = RuleForecasts(len(heads), len(RIVALS))
         self._confusion = np.zeros((len(heads), 1 + len(RIVALS), 3, 3), dtype=np.int64)
         self._right = np.zeros((len(heads), 1 + len(RIVALS)), dtype=np.int64)
-        self._lead = [Lead.none(len(RIVALS)) for _ in heads]
+        none = Lead.none(len(RIVALS))
+        self.before = tuple(before) or (none,) * len(heads)
+        self.leads, self.here = [none for _ in heads], list(self.before)
         self._decided = [Standing.UNDECIDED for _ in heads]
-        self._since_ms = [0] * len(heads)
         self._lost = np.zeros(len(heads))  # log-losses of the answers, over all outcomes
         self._free_ms = [0] * len(heads)  # when an outcome no longer overlaps those that were compared
         self._lately = [Rates(HALF_LIFE) for _ in heads]
@@ -187,11 +197,10 @@ class AnswerBoard:
         self._confusion[head, np.arange(len(calls)), truth, calls] += 1
         self._lately[head].step(truth)
         self._rules.learn(head, rules.calls[head], truth)
-        self._since_ms[head] = self._since_ms[head] or when
         if when >= self._free_ms[head]:
             self._right[head] += calls == truth
-            self._lead[head] = self._lead[head].after(answer.adapted, rules.forecasts[head], truth)
-            standing = self._lead[head].standing
+            self._go_on(head, self.leads[head].after(answer.adapted, rules.forecasts[head], truth, when))
+            standing = self.leads[head].standing
             self._decided[head] = self._decided[head] if standing is Standing.UNDECIDED else standing
             self._free_ms[head] = when + one.horizon * STEP_MS
         return truth
@@ -201,19 +210,24 @@ class AnswerBoard:
         self._confusion[head] = self._right[head] = self._lost[head] = 0
         self._lately[head] = Rates(HALF_LIFE)
         self._rules.forget(head)
-        self._lead[head], self._decided[head] = Lead.none(len(RIVALS)), Standing.UNDECIDED
-        self._since_ms[head] = self._free_ms[head] = 0
+        self._go_on(head, Lead.none(len(RIVALS)))
+        self._decided[head], self._free_ms[head] = Standing.UNDECIDED, 0
+
+    def _go_on(self, head: int, lead: Lead) -> None:
+        """A head's lead is this now."""
+        self.leads[head] = lead
+        self.here[head] = self.before[head] + lead if self.before[head].outcomes else lead
 
     def score(self, head: int) -> AnswerScore:
         """One head's scores so far."""
         names, confusion = (ANSWER, *RIVALS), self._confusion[head].copy()
         lost = {ANSWER: float(self._lost[head]), "frequencies": self._adaptive[head].rates_lost}
         return AnswerScore(
-            since_ms=self._since_ms[head],
             scores={
                 name: Scores(confusion=one, lost=lost.get(name, math.nan)) for name, one in zip(names, confusion, strict=True)
             },
             right=dict(zip(names, self._right[head].tolist(), strict=True)),
-            lead=self._lead[head],
+            lead=self.leads[head],
             decided=self._decided[head],
+            here=self.here[head],
         )

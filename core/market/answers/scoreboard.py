@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.market.answers.ahead import Lead
 from core.market.answers.intervals import mean_interval
 from core.market.answers.one_answer import RIVALS, AnswerBoard, RowAnswers, RuleState, Shown
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead
@@ -143,13 +144,17 @@ class Scoreboard:
         self._taker_results: tuple[int, FloatArray] | None = None  # predictions when it was computed, and the result
         self.begin_anew()
 
-    def begin_anew(self) -> None:
-        """Nothing is known of the market; what was predicted so far stays in the log, unresolved where it is yet."""
+    def begin_anew(self, before: Sequence[Lead] = ()) -> None:
+        """Nothing is known of the market; what was predicted so far stays in the log, unresolved where it is yet.
+
+        Args:
+            before: lead of each head, which goes on (D44).
+        """
         self._adaptive = [
             AdaptiveHead(horizon, alpha, own_threshold=self._own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
             for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self._alphas, strict=True))
         ]
-        self.answers = AnswerBoard(self.heads, self._adaptive)
+        self.answers = AnswerBoard(self.heads, self._adaptive, before)
         self.gap()
 
     def gap(self) -> None:

@@ -5,7 +5,8 @@ In a journal a line is a row's; in an hour's file it is that of a row and a head
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -24,10 +25,16 @@ LINE: Final = pa.schema(
         *((name, pa.int64()) for name in ("timestamp", "written", "known")),
         *((name, pa.list_(pa.float32())) for name in ("raw", "recalibrated")),
         ("calls", pa.list_(pa.int8())),
+        ("vwap", pa.int8()),
     ]
 )
 """A journal's line: the row's time, when it was written, and up to which row the recalibration knew outcomes, milliseconds; for
-each head the probabilities as the checkpoint gave them, recalibrated, and the class called."""
+each head the probabilities as the checkpoint gave them, recalibrated, and the class called; and the class that the rule of the
+mean traded price calls, since trades do not say after which row they came."""
+LEAD: Final = pa.schema([("timestamp", pa.int64()), ("head", pa.int64()), ("lead", pa.string())])
+"""A head's lead over the naive rules since the journal began, as JSON, from the row of that time on (D44)."""
+LEADS_KEY: Final = b"attention_observatory_leads"
+"""Metadata key of a file of calls, under which the leads at its end lie as JSON."""
 PROBABILITIES: Final = tuple(f"{kind}_{name.lower()}" for kind in ("raw", "recalibrated") for name in CLASSES)
 _NAME: Final = pa.dictionary(pa.int32(), pa.string())
 CALLS: Final = pa.schema(
@@ -39,9 +46,10 @@ CALLS: Final = pa.schema(
         *((name, _NAME) for name in ("weights", "card", "entry")),
         ("written", pa.int64()),
         ("known", pa.int64()),
+        ("vwap", pa.int8()),
     ]
 )
-"""Columns of an hour's file; see `LINE` and `CalledBy`."""
+"""Columns of an hour's file; see `LINE` and `CalledBy`. `vwap` lacks in files of versions before December 2026."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,13 +106,46 @@ def calls_table(lines: pa.Table, rows: NDArray[np.int64], by: CalledBy) -> pa.Ta
         whole &= lines[name].combine_chunks().value_lengths().to_numpy(zero_copy_only=False) == width
     lines = lines.filter(pa.array(whole))
     told = [lines[name].combine_chunks().flatten().to_numpy(zero_copy_only=False) for name in widths]
-    columns: dict[str, Any] = {name: np.repeat(lines[name].to_numpy(), heads) for name in ("timestamp", "written", "known")}
+    columns: dict[str, Any] = {
+        name: np.repeat(lines[name].to_numpy(), heads) for name in ("timestamp", "written", "known", "vwap")
+    }
     columns |= dict(zip(PROBABILITIES, np.concatenate([one.reshape(-1, 3) for one in told[:2]], axis=1).T, strict=True))
     columns["head"] = _named(np.tile(np.arange(heads, dtype=np.int32), len(lines)), [code_of(head) for head in by.heads])
     columns["call"] = _named(told[2].astype(np.int32), CLASSES)
     same = np.zeros(heads * len(lines), np.int32)
     columns |= {name: _named(same, [getattr(by, name)]) for name in ("weights", "card", "entry")}
     return pa.table(columns, schema=CALLS)
+
+
+def with_leads(calls: pa.Table, by: CalledBy, before: Sequence[Mapping[str, Any]], changes: pa.Table | None) -> pa.Table:
+    """An hour's file with the leads at its end in its metadata.
+
+    Args:
+        before: lead of each head before the journal began, as JSON's objects. changes: of the hour, as `LEAD`.
+    """
+    newest = {} if changes is None else dict(zip(changes["head"].to_pylist(), changes["lead"].to_pylist(), strict=True))
+    own = {head: json.loads(lead) for head, lead in newest.items()}
+    told = {"by": by.to_dict(), "before": list(before), "own": [own.get(head) for head in range(len(by.heads))]}
+    return calls.replace_schema_metadata({LEADS_KEY: json.dumps(told)})
+
+
+def read_leads(path: Path) -> dict[str, Any] | None:
+    """The leads at the end of a file of calls.
+
+    Returns:
+        What calls, as `CalledBy.to_dict` gives it, in `by`; the lead of each head, as JSON's objects, `before` its journal began,
+        and its `own` since then, None before the first outcome. None where the file has no leads.
+
+    Raises:
+        BookError: where it cannot be read.
+    """
+    with reading(path):
+        metadata = pq.read_metadata(path).metadata or {}
+    try:
+        told = json.loads(metadata[LEADS_KEY])
+        return {name: told[name] for name in ("by", "before", "own")}
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _named(which: NDArray[np.int32], names: Any) -> pa.DictionaryArray:
@@ -118,7 +159,10 @@ def read_calls(path: Path) -> pa.Table:
         BookError: where it cannot be read, or lacks a column.
     """
     with reading(path):
-        table = pq.read_table(path).select(CALLS.names).cast(CALLS)
-        if any(table[name].null_count for name in table.column_names if name not in PROBABILITIES):
+        table = pq.read_table(path)
+        if "vwap" not in table.column_names:
+            table = table.append_column("vwap", pa.nulls(len(table), pa.int8()))
+        table = table.select(CALLS.names).cast(CALLS)
+        if any(table[name].null_count for name in table.column_names if name not in (*PROBABILITIES, "vwap")):
             raise BookError("{name} lacks a value: a call has its time, head, class and what called", name=path.name)
         return table

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from core.files import lock, write_whole
 
-ROWS, TRADES, EVENTS, DEPTH, CALLS = "rows", "trades", "events", "depth", "calls"
+ROWS, TRADES, EVENTS, DEPTH, CALLS, LEADS = "rows", "trades", "events", "depth", "calls", "leads"
 KINDS: Final = (ROWS, TRADES, EVENTS, DEPTH, CALLS)
 FREE_SPACE: Final = 256 * 2**20
 """Bytes left free on the disk, at least: room to make files of a journal."""

@@ -37,6 +37,7 @@ SCHEMAS: Final = {
     ),
     segments.DEPTH: depth_files.SCHEMA,
     segments.CALLS: call_columns.LINE,
+    segments.LEADS: call_columns.LEAD,
 }
 """Columns of the tables; a list lies there as the bytes of its values. Rows have a column a level in their file.
 
@@ -167,7 +168,7 @@ class WriteAhead:
         while at - last <= MOST_SKIPPED:
             try:
                 for number, *stored, checksum in self._database.execute(f"SELECT * FROM {kind} WHERE number > ?", (at,)):
-                    if number > last and checksum == _checksum(number, stored):
+                    if number > last and len(stored) == len(SCHEMAS[kind]) and checksum == _checksum(number, stored):
                         last = number
                         found.append(tuple(stored))
                 return found, len(found) == last == self._last_number(kind)

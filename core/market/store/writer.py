@@ -11,7 +11,7 @@ import json
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -182,6 +182,8 @@ class SegmentWriter:
         self._segment = self._saved = 0  # the segment that is gathered, and the one whose journal is open
         self._begins_ms: int | None = None  # its first row
         self._runs: dict[int, RunPart] = {0: (secrets.randbits(48), 0)}  # of each segment
+        self._told = dict[int, tuple[Mapping[str, Any], ...]]({0: ()})  # leads before the run of each segment
+        self._leads = dict[int, tuple[int, int, str]]()  # the newest record of each head's lead in this run
         self._unplaced: list[tuple[Any, ...]] = []  # calls whose rows are still to come, by when another segment may have begun
         self._first_ms: int | None = None
         self._last_ms: int | None = None
@@ -196,11 +198,19 @@ class SegmentWriter:
     def seconds(self) -> float:
         return 0.0 if self._first_ms is None or self._last_ms is None else (self._last_ms - self._first_ms + STEP_MS) / 1e3
 
-    def add(self, row: Row, bands: tuple[Ladder, BandChange] | None = None, *, begins: bool = False) -> None:
+    def add(
+        self,
+        row: Row,
+        bands: tuple[Ladder, BandChange] | None = None,
+        *,
+        before: Sequence[Mapping[str, Any]] | None = None,
+        leads: Sequence[tuple[int, Mapping[str, Any]]] = (),
+    ) -> None:
         """Take a row in, and what changed in its bands; a hole before it becomes an event of its own.
 
         Args:
-            begins: whether what is known of the market begins with it, and so another run (`core.market.follower`).
+            before, leads: as of `core.market.follower.KnownRow`, leads as JSON's objects. Where what is known of the market
+                begins with the row, so does another run.
         """
         timestamp = row.timestamp
         with self._lock:
@@ -209,11 +219,16 @@ class SegmentWriter:
                 self._new.append((self._segment, segments.EVENTS, (self._last_ms + STEP_MS, "gap", timestamp, "")))
             if self._begins_ms is not None and self._last_ms is not None:
                 end = (self._begins_ms // HOUR_MS + 1) * HOUR_MS
-                if begins or not self._last_ms < timestamp < end:
-                    run, part = self._runs[self._segment]
+                if before is not None or not self._last_ms < timestamp < end:
+                    (run, part), told = self._runs[self._segment], self._told[self._segment]
                     self._segment, self._begins_ms = self._segment + 1, None
-                    self._runs[self._segment] = (secrets.randbits(48), 0) if begins else (run, part + 1)
+                    self._runs[self._segment] = (run, part + 1) if before is None else (secrets.randbits(48), 0)
+                    self._told[self._segment] = told
                     self._new += ((self._segment, segments.CALLS, call) for call in self._unplaced)
+                    self._new += ((self._segment, segments.LEADS, lead) for lead in self._leads.values() if before is None)
+            if before is not None:
+                self._told[self._segment] = tuple(before)
+                self._leads.clear()
             self._begins_ms = timestamp if self._begins_ms is None else self._begins_ms
             self._unplaced = [call for call in self._unplaced if call[0] > timestamp]
             self._last_ms = timestamp
@@ -221,6 +236,9 @@ class SegmentWriter:
             self._new.append((self._segment, segments.ROWS, (timestamp, row.levels[: 4 * RECORDED_LEVELS])))
             if bands is not None:
                 self._new.append((self._segment, segments.DEPTH, depth_row(timestamp, *bands)))
+            for head, lead in leads:
+                self._leads[head] = timestamp, head, json.dumps(lead)
+                self._new.append((self._segment, segments.LEADS, self._leads[head]))
             self.rows += 1
 
     def add_trade(self, trade: Trade) -> None:
@@ -284,7 +302,7 @@ class SegmentWriter:
     def _begun(self, number: int) -> WriteAhead:
         """A new journal of a segment."""
         by = None if self._by is None else self._by.to_dict()
-        about = {"market": self.market, "name": self._name, "of": self._runs[number], "by": by}
+        about = {"market": self.market, "name": self._name, "of": self._runs[number], "by": by, "before": self._told[number]}
         return WriteAhead.begun(self.folder, self._name, about)
 
     def __enter__(self) -> Self:
@@ -326,9 +344,10 @@ class SegmentWriter:
         if not tables:
             return
         first = next(table.column(0)[0].as_py() for table in tables.values())
-        rows, told = tables.pop(segments.ROWS, None), tables.pop(segments.CALLS, None)
+        rows, told, leads = (tables.pop(kind, None) for kind in (segments.ROWS, segments.CALLS, segments.LEADS))
         if rows is not None and told is not None and about.by is not None:
-            tables[segments.CALLS] = call_columns.calls_table(told, rows["timestamp"].to_numpy(), about.by)
+            calls = call_columns.calls_table(told, rows["timestamp"].to_numpy(), about.by)
+            tables[segments.CALLS] = call_columns.with_leads(calls, about.by, about.before, leads)
         count = 0 if rows is None else rows.num_rows
         path = self._free_path(about, of, first, count if again else None)
         if path is None:
@@ -366,12 +385,17 @@ def restore_recordings(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class _About:
-    """The beginning of a journal: symbol, name of the market's folder, part of a run, and where calls are written what calls."""
+    """The beginning of a journal: symbol, name of the market's folder, part of a run, and what calls, where it is written.
+
+    Attributes:
+        before: leads of its heads before the run, as JSON's objects.
+    """
 
     market: str
     name: str
     of: RunPart
     by: call_columns.CalledBy | None
+    before: tuple[Mapping[str, Any], ...]
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> _About:
@@ -379,7 +403,8 @@ class _About:
         (run, part), by = values.get("of", (0, 0)), None
         with suppress(ValueError, TypeError, KeyError, AttributeError):
             by = call_columns.CalledBy.from_dict(values["by"])
-        return cls(market=values.get("market", ""), name=values.get("name", ""), of=(run, part), by=by)
+        before = tuple(values.get("before", ()))
+        return cls(market=values.get("market", ""), name=values.get("name", ""), of=(run, part), by=by, before=before)
 
 
 def _block(table: pa.Table) -> RowBlock:

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.market.answers.ahead import Lead
+from core.market.book import FloatArray
 from core.market.events import Confirmed, GridItem, Row
 from core.market.follower import Follower, Prediction, Step
 from core.market.grid import DAY_MS
 from core.market.made_again import make_again
-from core.market.predictor import Predictions, Predictor
+from core.market.predictor import MarketCard, Predictions, Predictor
 from core.market.recorder import SessionRecording
 from core.market.session import MarketSession
 from core.market.store.call_columns import PROBABILITIES
@@ -43,6 +45,10 @@ class Kept:
 
     def on_steps(self, steps: Sequence[Step]) -> None:
         self.steps += steps
+
+    @property
+    def leads(self) -> Sequence[Lead]:
+        return ()
 
 
 def said(steps: Sequence[Step]) -> list[Any]:
@@ -82,10 +88,15 @@ def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: Path, 
     told = Predictions(probabilities=columns[..., :3], calls=np.zeros(columns.shape[:2], np.int8))
     place = {time: which for which, time in enumerate(calls["timestamp"].unique().tolist())}
     again = Follower(predictor, predictor.markets["testville"])
-    items: list[GridItem] = [Row(time, levels) for time, levels in zip(*_rows(files), strict=True)]
-    answers = [Prediction(told, place[one.timestamp]) if one.timestamp in place else None for one in items]
-    replayed = again.take(items, answers)
+    rows_again = [Row(time, levels) for time, levels in zip(*_rows(files), strict=True)]
+    answers = [Prediction(told, place[one.timestamp]) if one.timestamp in place else None for one in rows_again]
+    replayed = again.take(rows_again, answers)
     assert said(replayed) == said(kept.steps)
+    changed = [
+        [(head, lead.to_dict()) for one in each for known in one.known for head, lead in known.leads]
+        for each in (replayed, kept.steps)
+    ]
+    assert changed[0] == changed[1] and changed[0]
     np.testing.assert_allclose(columns[..., 3:], [one[1][5] for one in said(replayed) if one[1]], atol=1e-6)
 
 
@@ -100,7 +111,12 @@ def test_a_row_is_predicted_once_whoever_looks(
 ) -> None:
     windows: list[int] = []
     predict = Predictor.predict
-    monkeypatch.setattr(Predictor, "predict", lambda self, w, market: windows.append(len(w)) or predict(self, w, market))
+
+    def counted(self: Predictor, some: FloatArray, market: MarketCard) -> Predictions:
+        windows.append(len(some))
+        return predict(self, some, market)
+
+    monkeypatch.setattr(Predictor, "predict", counted)
 
     async def scenario() -> None:
         session = MarketSession(ScriptedFeed(replaying(BOOK), ends=True), predictor)
@@ -156,5 +172,8 @@ def test_a_day_begins_anew_for_the_page_and_the_journal_alike(predictor: Predict
         steps += follower.take(items, follower.predict(items))
     predicted = [one.followed.row.timestamp for one in steps if one.followed is not None and one.followed.prediction is not None]
     assert predicted == [midnight + 250 * (place - 100) for place in (*range(23, 100), *range(123, 200))]
-    assert [known.row.timestamp for one in steps for known in one.known if known.begins] == [midnight - 25_000, midnight]
+    assert [known.row.timestamp for one in steps for known in one.known if known.before is not None] == [
+        midnight - 25_000,
+        midnight,
+    ]
     assert follower.board.answers.score(0).since_ms >= midnight

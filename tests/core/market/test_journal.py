@@ -38,7 +38,7 @@ from tests.core.market.journals import SPELLING, Journalled, calls_of, live, rec
 BOOK = random_book(480, 3)
 CODES = [f"{kind}_{horizon}" for kind, horizon in HEADS]
 RAW = ["raw_down", "raw_stationary", "raw_up"]
-NOTHING_ELSE = {"early": 0, "uncalled": 0, "beyond_replay": 0}
+NOTHING_ELSE = {"early": 0, "uncalled": 0, "beyond_replay": 0, "leads": 4, "leads_equal": 4, "leads_beyond": 0}
 RECALIBRATED = [name.replace("raw", "recalibrated") for name in RAW]
 
 

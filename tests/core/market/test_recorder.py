@@ -188,8 +188,8 @@ def test_a_feed_faster_than_the_disk_lets_writing_end(tmp_path: Path) -> None:
     class Faster(SegmentWriter):
         """Of each row written, another comes meanwhile."""
 
-        def add(self, row: Row, *more: Any, begins: bool = False) -> None:
-            super().add(row, *more, begins=begins)
+        def add(self, row: Row, *more: Any, **known: Any) -> None:
+            super().add(row, *more, **known)
             if self.rows < 50:
                 follow(follower, recorder, [Row(row.timestamp + 250, row.levels)])
 
