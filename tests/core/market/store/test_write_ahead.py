@@ -25,7 +25,8 @@ RECORDS: dict[str, list[tuple[Any, ...]]] = {
     "trades": [(1, 0.1, 2.0, -1)],
     "events": [(1, "gap", 5, ""), (2, "state", None, "Ausgesetzt «ö»")],
     "depth": [(1, 0.5, 5.0, 90.0, 110.0, True, [4, 8], [1.5, 0.25]), (2, 0.5, 5.0, 90.0, 110.0, False, [], [])],
-    "calls": [(1, 2, 0, np.float32([0.1, 0.2, 0.7]), np.float32([0.3, 0.3, 0.4]), np.int8([2]))],
+    "calls": [(1, 2, 0, np.float32([0.1, 0.2, 0.7]), np.float32([0.3, 0.3, 0.4]), np.int8([2]), 1)],
+    "leads": [(1, 0, '{"outcomes": 1}')],
 }
 
 
