@@ -52,6 +52,8 @@ def _in_words(result: MadeAgain) -> str:
             f"{result.leads_equal:,} of {result.leads:,} leads over the naive rules made again, equal; "
             f"{result.leads_beyond:,} go on from files that are not there"
         )
+    if result.without_leads:
+        lines.append(f"{result.without_leads:,} files have no lead over the naive rules: none was written before December 2026")
     if result.early:
         lines.append(f"{result.early:,} say that they were written before their row: a clock was set back, or they were changed")
     if result.uncalled:

@@ -5,7 +5,7 @@ They lie at the end of each hour's file of calls: what the journal began with, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,25 +31,28 @@ def leads_of(told: Mapping[str, Any]) -> tuple[list[Lead], list[Lead]]:
         KeyError, TypeError, ValueError: where it does not hold them.
     """
     none = Lead.none(len(RIVALS))
-    own = [none if one is None else Lead.from_dict(one) for one in told["own"]]
-    before = [Lead.from_dict(one) for one in told["before"]] or [none] * len(own)
+    before, own = ([none if one is None else Lead.from_dict(one) for one in told[name]] for name in ("before", "own"))
     if any(one.totals.shape != none.totals.shape or one.squares.shape != none.squares.shape for one in (*own, *before)):
         raise ValueError("these leads are over other rules")
     return before, own
 
 
-def leads_here(market: Path, by: CalledBy, until_ms: int) -> list[Lead]:
-    """Leads of each head in a market's folder of the library, by the newest hour before a time that it called.
+def earlier_leads(market: Path, by: CalledBy, until_ms: int) -> Iterator[list[Lead]]:
+    """Yields the leads of each head at the end of each hour before a time that it called, the newest first.
 
-    Returns:
-        Nothing where it has called nothing there.
+    Args:
+        market: its folder in the library.
     """
     hours = [path for path in market.rglob("rows_*.parquet") if is_segment(path)]
     for path in sorted(hours, key=lambda path: int(path.stem.split("_")[1]), reverse=True):
         calls = segment_path(path, CALLS)
         with suppress(OSError, pa.ArrowException, BookError, KeyError, TypeError, ValueError):
-            rows = footer_summary(pq.read_metadata(path))
-            told = read_leads(calls) if rows is not None and rows.end_ms < until_ms and calls.exists() else None
-            if told is not None and CalledBy.from_dict(told["by"]) == by:
-                return [before + own for before, own in zip(*leads_of(told), strict=True)]
-    return []
+            told = read_leads(calls) if calls.exists() else None
+            rows = None if told is None else footer_summary(pq.read_metadata(path))
+            if told is not None and rows is not None and rows.end_ms < until_ms and CalledBy.from_dict(told["by"]) == by:
+                yield [before + own for before, own in zip(*leads_of(told), strict=True)]
+
+
+def leads_here(market: Path, by: CalledBy, until_ms: int) -> list[Lead]:
+    """Leads of each head that go on in a market: those of its newest hour; nothing where it has called nothing there."""
+    return next(earlier_leads(market, by, until_ms), [])

@@ -28,7 +28,7 @@ from core.market.book import STEP_MS, BookRows, reading
 from core.market.events import Confirmed, Row
 from core.market.follower import Follower, Prediction, Step
 from core.market.labels import STATIONARY, all_moves
-from core.market.leads import leads_here, leads_of
+from core.market.leads import earlier_leads, leads_of
 from core.market.predictor import MarketCard, Predictions, Predictor, identity, windows_of
 from core.market.store.call_columns import PROBABILITIES, CalledBy, code_of, head_of, read_calls, read_leads
 from core.market.store.rows import read_market
@@ -67,6 +67,7 @@ class MadeAgain:
         uncalled: rows at the end that have a whole window and no call.
         leads: over the naive rules (D44), one a head at the end of each file. leads_equal: of them, those that came out again.
         leads_beyond: those that go on from files that are not there, or are of journals of which files are not.
+        without_leads: files of calls without any, of versions before December 2026.
         beyond_replay: predictions of journals of which files were deleted or damaged: their recalibrated probabilities are not
             compared, nor anything of a row whose window is not whole now.
         different: the first that did not come out again, its `timestamp`, `head` and `why`; None where all did.
@@ -82,6 +83,7 @@ class MadeAgain:
     leads: int = 0
     leads_equal: int = 0
     leads_beyond: int = 0
+    without_leads: int = 0
     different: dict[str, Any] | None = None
 
 
@@ -133,6 +135,7 @@ def make_again(
         one.make_again(predictors, advance)
         done += 2 * len(one.rows)
         advance(0)
+    leads = sum((one.leads for one in journals), Counter[str]())
     return MadeAgain(
         predictions=sum(len(one.why) for one in journals),
         equal=sum(int((one.why == 0).sum()) for one in journals),
@@ -141,9 +144,10 @@ def make_again(
         without_outcome=sum(one.without_outcome for one in journals),
         uncalled=sum(one.uncalled for one in journals),
         beyond_replay=sum(len(one.why) for one in journals if not one.is_whole),
-        leads=sum(sum(one.leads.values()) for one in journals),
-        leads_equal=sum(one.leads["equal"] for one in journals),
-        leads_beyond=sum(one.leads["beyond"] for one in journals),
+        leads=leads.total() - leads["none"],
+        leads_equal=leads["equal"],
+        leads_beyond=leads["beyond"],
+        without_leads=leads["none"],
         different=next((found for one in journals if (found := one.different) is not None), None),
     )
 
@@ -178,7 +182,7 @@ class _Journal:
         why: (lines,) the number of a reason in `REASONS`; 0 where a line came out again, as far as it can be replayed, and
             `NOT_COMPARED` where nothing of it can.
         is_whole: whether no file of it was deleted or damaged.
-        leads: how many leads at the end of its files are `equal`, `beyond` replay, or `different`.
+        leads: how many leads at the end of its files are `equal`, `beyond` replay, or `different`; how many files have `none`.
     """
 
     REASONS: Final[tuple[str, ...]] = (
@@ -293,26 +297,22 @@ class _Journal:
 
     def _compare_leads(self, by: CalledBy) -> None:
         """Compare the leads at the end of each file with those that came out, and what they go on from with the library."""
+        market, begins = self._files[0].parents[2], int(self.rows.timestamps[0])
         for path in self._files:
             with reading(path):
                 summary, told = footer_summary(pq.read_metadata(path)), read_leads(segment_path(path, CALLS))
-            if told is None:
-                continue  # of a version before December 2026
-            if not self.is_whole:
-                self.leads["beyond"] += len(by.heads)
+            if told is None or not self.is_whole:
+                self.leads.update(["none"] if told is None else ["beyond"] * len(by.heads))
                 continue
             end = int(self.rows.timestamps[-1]) if summary is None else summary.end_ms
             expected = [Lead.none(len(RIVALS)) for _ in by.heads]
             for time, head, lead in self._changes:
                 if time <= end:
                     expected[head] = lead
-            earlier = leads_here(path.parents[2], by, int(self.rows.timestamps[0]))
             try:
                 before, own = leads_of(told)
-                states = [
-                    "different" if not _same(a, b) else _went_on(c, earlier[head] if earlier else None)
-                    for head, (a, b, c) in enumerate(zip(own, expected, before, strict=True))
-                ]
+                went_on = _went_on(before, earlier_leads(market, by, begins))
+                states = [went_on if _same(a, b) else "different" for a, b in zip(own, expected, strict=True)]
             except (KeyError, TypeError, ValueError):
                 states = ["different"] * len(by.heads)
             self.leads.update(states)
@@ -370,11 +370,20 @@ def _same(one: Lead, other: Lead) -> bool:
     return told and bool(np.abs([one.totals - other.totals, one.squares - other.squares]).max() <= most)
 
 
-def _went_on(before: Lead, earlier: Lead | None) -> str:
-    """The state of a lead that is right since its journal began, by what it goes on from and what the library holds of before."""
-    if not before.outcomes or (earlier is not None and _same(before, earlier)):
+def _went_on(before: Sequence[Lead], earlier: Iterable[Sequence[Lead]]) -> str:
+    """The state of leads by what they go on from: right where it is the end of an hour before, the newest or an older one.
+
+    Another recorder of the market may have ended an hour between the moment they were read and the first row.
+    """
+    outcomes = sum(one.outcomes for one in before)
+    if not outcomes:
         return "equal"
-    return "beyond" if earlier is None or before.outcomes > earlier.outcomes else "different"
+    most = 0
+    for leads in earlier:
+        if all(map(_same, before, leads)):
+            return "equal"
+        most = max(most, sum(one.outcomes for one in leads))
+    return "beyond" if outcomes > most else "different"
 
 
 def _near(a: NDArray[np.floating], b: NDArray[np.floating], most: float) -> NDArray[np.bool_]:

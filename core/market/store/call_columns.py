@@ -6,7 +6,7 @@ In a journal a line is a row's; in an hour's file it is that of a row and a head
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -30,9 +30,9 @@ LINE: Final = pa.schema(
 )
 """A journal's line: the row's time, when it was written, and up to which row the recalibration knew outcomes, milliseconds; for
 each head the probabilities as the checkpoint gave them, recalibrated, and the class called; and the class that the rule of the
-mean traded price calls, since trades do not say after which row they came."""
-LEAD: Final = pa.schema([("timestamp", pa.int64()), ("head", pa.int64()), ("lead", pa.string())])
-"""A head's lead over the naive rules since the journal began, as JSON, from the row of that time on (D44)."""
+mean traded price calls, since trades do not say after which row they came, None by versions before December 2026."""
+LEAD: Final = pa.schema([("timestamp", pa.int64()), ("head", pa.int64()), ("before", pa.bool_()), ("lead", pa.string())])
+"""A head's lead over the naive rules, as JSON: before the journal began, or since then, from the row of that time on (D44)."""
 LEADS_KEY: Final = b"attention_observatory_leads"
 """Metadata key of a file of calls, under which the leads at its end lie as JSON."""
 PROBABILITIES: Final = tuple(f"{kind}_{name.lower()}" for kind in ("raw", "recalibrated") for name in CLASSES)
@@ -106,9 +106,8 @@ def calls_table(lines: pa.Table, rows: NDArray[np.int64], by: CalledBy) -> pa.Ta
         whole &= lines[name].combine_chunks().value_lengths().to_numpy(zero_copy_only=False) == width
     lines = lines.filter(pa.array(whole))
     told = [lines[name].combine_chunks().flatten().to_numpy(zero_copy_only=False) for name in widths]
-    columns: dict[str, Any] = {
-        name: np.repeat(lines[name].to_numpy(), heads) for name in ("timestamp", "written", "known", "vwap")
-    }
+    each = np.repeat(np.arange(len(lines)), heads)
+    columns: dict[str, Any] = {name: lines[name].take(each) for name in ("timestamp", "written", "known", "vwap")}
     columns |= dict(zip(PROBABILITIES, np.concatenate([one.reshape(-1, 3) for one in told[:2]], axis=1).T, strict=True))
     columns["head"] = _named(np.tile(np.arange(heads, dtype=np.int32), len(lines)), [code_of(head) for head in by.heads])
     columns["call"] = _named(told[2].astype(np.int32), CLASSES)
@@ -117,16 +116,11 @@ def calls_table(lines: pa.Table, rows: NDArray[np.int64], by: CalledBy) -> pa.Ta
     return pa.table(columns, schema=CALLS)
 
 
-def with_leads(calls: pa.Table, by: CalledBy, before: Sequence[Mapping[str, Any]], changes: pa.Table | None) -> pa.Table:
-    """An hour's file with the leads at its end in its metadata.
-
-    Args:
-        before: lead of each head before the journal began, as JSON's objects. changes: of the hour, as `LEAD`.
-    """
-    newest = {} if changes is None else dict(zip(changes["head"].to_pylist(), changes["lead"].to_pylist(), strict=True))
-    own = {head: json.loads(lead) for head, lead in newest.items()}
-    told = {"by": by.to_dict(), "before": list(before), "own": [own.get(head) for head in range(len(by.heads))]}
-    return calls.replace_schema_metadata({LEADS_KEY: json.dumps(told)})
+def with_leads(calls: pa.Table, by: CalledBy, leads: pa.Table) -> pa.Table:
+    """An hour's file with the newest of its leads (`LEAD`) in its metadata."""
+    newest = {(one["before"], one["head"]): json.loads(one["lead"]) for one in leads.to_pylist()}
+    before, own = ([newest.get((is_before, head)) for head in range(len(by.heads))] for is_before in (True, False))
+    return calls.replace_schema_metadata({LEADS_KEY: json.dumps({"by": by.to_dict(), "before": before, "own": own})})
 
 
 def read_leads(path: Path) -> dict[str, Any] | None:
@@ -134,7 +128,7 @@ def read_leads(path: Path) -> dict[str, Any] | None:
 
     Returns:
         What calls, as `CalledBy.to_dict` gives it, in `by`; the lead of each head, as JSON's objects, `before` its journal began,
-        and its `own` since then, None before the first outcome. None where the file has no leads.
+        and its `own` since then, None where there is none yet. None where the file has no leads.
 
     Raises:
         BookError: where it cannot be read.

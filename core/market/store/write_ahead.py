@@ -45,6 +45,8 @@ Events interrupt the rows, ms by this machine's clock: start, gap (until the nex
 is unknown), state (the market is locked, halted, ... as the message says), trades (not followed until then), clock (that of this
 machine jumped), stop.
 """
+_FIRST_KINDS: Final = tuple(kind for kind in SCHEMAS if kind != segments.LEADS)
+"""Tables of a file that does not say which it has: of a version before December 2026, whose calls lack the last column too."""
 
 Item = tuple[str, tuple[Any, ...]]
 """Kind of a record, and its values."""
@@ -100,7 +102,8 @@ class WriteAhead:
             try:
                 with one._saving() as execute:
                     execute("CREATE TABLE about (json, checksum)", ())
-                    execute("INSERT INTO about VALUES (?, ?)", (text := json.dumps(about), _checksum(0, [text])))
+                    text = json.dumps({**about, "kinds": list(SCHEMAS)})
+                    execute("INSERT INTO about VALUES (?, ?)", (text, _checksum(0, [text])))
                     for kind, schema in SCHEMAS.items():
                         execute(f"CREATE TABLE {kind} (number INTEGER PRIMARY KEY, {', '.join(schema.names)}, checksum)", ())
             except BaseException:
@@ -154,7 +157,10 @@ class WriteAhead:
         except (sqlite3.Error, TypeError, ValueError):
             pass
         whole = bool(about) and not self._log_is_cut()
+        kinds = about.pop("kinds", _FIRST_KINDS)
         for kind, schema in SCHEMAS.items():
+            if kind not in kinds:
+                continue
             found, sound = self._records(kind)
             whole &= sound
             if found:
@@ -163,14 +169,15 @@ class WriteAhead:
         return Saved(about=about, tables=tables, whole=whole)
 
     def _records(self, kind: str) -> tuple[list[tuple[Any, ...]], bool]:
-        """Records of a kind in the order of writing, and whether these are all."""
+        """Records of a kind in the order of writing, None for columns that the file is too old for, and whether these are all."""
+        width = len(SCHEMAS[kind])
         found, last, at = list[tuple[Any, ...]](), 0, 0
         while at - last <= MOST_SKIPPED:
             try:
                 for number, *stored, checksum in self._database.execute(f"SELECT * FROM {kind} WHERE number > ?", (at,)):
-                    if number > last and len(stored) == len(SCHEMAS[kind]) and checksum == _checksum(number, stored):
+                    if number > last and len(stored) <= width and checksum == _checksum(number, stored):
                         last = number
-                        found.append(tuple(stored))
+                        found.append((*stored, *[None] * (width - len(stored))))
                 return found, len(found) == last == self._last_number(kind)
             except (sqlite3.Error, ValueError):  # the latter where even the number of columns is damaged
                 at = max(at, last) + 1

@@ -182,8 +182,7 @@ class SegmentWriter:
         self._segment = self._saved = 0  # the segment that is gathered, and the one whose journal is open
         self._begins_ms: int | None = None  # its first row
         self._runs: dict[int, RunPart] = {0: (secrets.randbits(48), 0)}  # of each segment
-        self._told = dict[int, tuple[Mapping[str, Any], ...]]({0: ()})  # leads before the run of each segment
-        self._leads = dict[int, tuple[int, int, str]]()  # the newest record of each head's lead in this run
+        self._leads = dict[tuple[bool, int], tuple[Any, ...]]()  # the newest records of leads in this run, before it and since
         self._unplaced: list[tuple[Any, ...]] = []  # calls whose rows are still to come, by when another segment may have begun
         self._first_ms: int | None = None
         self._last_ms: int | None = None
@@ -214,21 +213,19 @@ class SegmentWriter:
         """
         timestamp = row.timestamp
         with self._lock:
+            if before is not None:
+                self._leads.clear()
             if self._last_ms is not None and timestamp > self._last_ms + STEP_MS:
                 self.gaps += 1
                 self._new.append((self._segment, segments.EVENTS, (self._last_ms + STEP_MS, "gap", timestamp, "")))
             if self._begins_ms is not None and self._last_ms is not None:
                 end = (self._begins_ms // HOUR_MS + 1) * HOUR_MS
                 if before is not None or not self._last_ms < timestamp < end:
-                    (run, part), told = self._runs[self._segment], self._told[self._segment]
+                    run, part = self._runs[self._segment]
                     self._segment, self._begins_ms = self._segment + 1, None
                     self._runs[self._segment] = (run, part + 1) if before is None else (secrets.randbits(48), 0)
-                    self._told[self._segment] = told
                     self._new += ((self._segment, segments.CALLS, call) for call in self._unplaced)
-                    self._new += ((self._segment, segments.LEADS, lead) for lead in self._leads.values() if before is None)
-            if before is not None:
-                self._told[self._segment] = tuple(before)
-                self._leads.clear()
+                    self._new += ((self._segment, segments.LEADS, lead) for lead in self._leads.values())
             self._begins_ms = timestamp if self._begins_ms is None else self._begins_ms
             self._unplaced = [call for call in self._unplaced if call[0] > timestamp]
             self._last_ms = timestamp
@@ -236,9 +233,10 @@ class SegmentWriter:
             self._new.append((self._segment, segments.ROWS, (timestamp, row.levels[: 4 * RECORDED_LEVELS])))
             if bands is not None:
                 self._new.append((self._segment, segments.DEPTH, depth_row(timestamp, *bands)))
-            for head, lead in leads:
-                self._leads[head] = timestamp, head, json.dumps(lead)
-                self._new.append((self._segment, segments.LEADS, self._leads[head]))
+            for is_before, some in ((True, enumerate(before or ())), (False, leads)):
+                for head, lead in some:
+                    self._leads[is_before, head] = record = (timestamp, head, is_before, json.dumps(lead))
+                    self._new.append((self._segment, segments.LEADS, record))
             self.rows += 1
 
     def add_trade(self, trade: Trade) -> None:
@@ -302,7 +300,7 @@ class SegmentWriter:
     def _begun(self, number: int) -> WriteAhead:
         """A new journal of a segment."""
         by = None if self._by is None else self._by.to_dict()
-        about = {"market": self.market, "name": self._name, "of": self._runs[number], "by": by, "before": self._told[number]}
+        about = {"market": self.market, "name": self._name, "of": self._runs[number], "by": by}
         return WriteAhead.begun(self.folder, self._name, about)
 
     def __enter__(self) -> Self:
@@ -347,7 +345,7 @@ class SegmentWriter:
         rows, told, leads = (tables.pop(kind, None) for kind in (segments.ROWS, segments.CALLS, segments.LEADS))
         if rows is not None and told is not None and about.by is not None:
             calls = call_columns.calls_table(told, rows["timestamp"].to_numpy(), about.by)
-            tables[segments.CALLS] = call_columns.with_leads(calls, about.by, about.before, leads)
+            tables[segments.CALLS] = calls if leads is None else call_columns.with_leads(calls, about.by, leads)
         count = 0 if rows is None else rows.num_rows
         path = self._free_path(about, of, first, count if again else None)
         if path is None:
@@ -385,17 +383,12 @@ def restore_recordings(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class _About:
-    """The beginning of a journal: symbol, name of the market's folder, part of a run, and what calls, where it is written.
-
-    Attributes:
-        before: leads of its heads before the run, as JSON's objects.
-    """
+    """The beginning of a journal: symbol, name of the market's folder, part of a run, and where calls are written what calls."""
 
     market: str
     name: str
     of: RunPart
     by: call_columns.CalledBy | None
-    before: tuple[Mapping[str, Any], ...]
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> _About:
@@ -403,8 +396,7 @@ class _About:
         (run, part), by = values.get("of", (0, 0)), None
         with suppress(ValueError, TypeError, KeyError, AttributeError):
             by = call_columns.CalledBy.from_dict(values["by"])
-        before = tuple(values.get("before", ()))
-        return cls(market=values.get("market", ""), name=values.get("name", ""), of=(run, part), by=by, before=before)
+        return cls(market=values.get("market", ""), name=values.get("name", ""), of=(run, part), by=by)
 
 
 def _block(table: pa.Table) -> RowBlock:

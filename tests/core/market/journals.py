@@ -11,8 +11,10 @@ from core.market.book import BookRows
 from core.market.events import GRID_ITEMS, Confirmed, Row
 from core.market.feeds.protocol import FeedEvent
 from core.market.follower import Follower
+from core.market.leads import leads_here
 from core.market.predictor import Predictor
 from core.market.recorder import EventRecorder
+from core.market.store.segments import market_folder
 from core.market.store.writer import SegmentWriter
 
 MARKET, SPELLING = "ABC/USD", "live/testville/ABC/USD ABC/USD"
@@ -37,13 +39,21 @@ def follow(follower: Follower, recorder: EventRecorder, events: Iterable[FeedEve
 
 
 class Journalled:
-    """A live market's recording, whose rows come provisional, each written down at once."""
+    """A live market's recording, whose rows come provisional, each written down at once.
 
-    def __init__(self, folder: Path, predictor: Predictor, *, spelling: str = SPELLING, wall: bool = True) -> None:
+    Args:
+        begins_ms: when it begins, so that leads go on; 0 where nothing goes on.
+    """
+
+    def __init__(
+        self, folder: Path, predictor: Predictor, *, spelling: str = SPELLING, wall: bool = True, begins_ms: int = 0
+    ) -> None:
         self.clock = Clock()
         self.follower = Follower(predictor, predictor.market(spelling))
         self.writer = SegmentWriter(folder, MARKET, by=self.follower.by)
-        self.recorder = EventRecorder(self.writer, wall=wall, clock_ms=self.clock)
+        before = leads_here(folder / market_folder(MARKET), self.follower.by, begins_ms) if begins_ms else []
+        self.recorder = EventRecorder(self.writer, wall=wall, before=before, clock_ms=self.clock)
+        self.follower.begin_anew(self.recorder.leads)
 
     def take(self, *events: FeedEvent) -> None:
         for event in events:
@@ -66,7 +76,7 @@ def live(rows: BookRows, *, lag: int = 1) -> Iterable[FeedEvent]:
 
 def recorded(folder: Path, rows: BookRows, predictor: Predictor, *, lag: int = 1, spelling: str = SPELLING) -> list[Path]:
     """A recording of a live market; returns its files of rows."""
-    one = Journalled(folder, predictor, spelling=spelling)
+    one = Journalled(folder, predictor, spelling=spelling, begins_ms=int(rows.timestamps[0]))
     one.take(*live(rows, lag=lag))
     one.close()
     return one.writer.files

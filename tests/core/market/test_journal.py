@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,29 +17,40 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.cli import main
+from core.market.answers.one_answer import RIVALS
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Recalibrated
 from core.market.book import FILE_COLUMNS, BookRows
 from core.market.events import Confirmed, Gap, Row
 from core.market.features import transform
 from core.market.follower import Follower
 from core.market.grid import DAY_MS, HOUR_MS
+from core.market.leads import leads_here
 from core.market.made_again import JournalError, MadeAgain, known_predictors, make_again
 from core.market.predictor import Predictor
 from core.market.recorder import record
 from core.market.store import segments
+from core.market.store.call_columns import LEADS_KEY, read_leads
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.store.write_ahead import WriteAhead
 from core.market.store.writer import restore_recordings
 from core.models.tlob import CLASSES, TLOB
 from tests.core.market.feeds_for_tests import PlayedOnce
-from tests.core.market.helpers import HEADS, naive_label, random_book, save_tiny, tiny_predictor, with_hole
+from tests.core.market.helpers import HEADS, naive_class, naive_label, random_book, save_tiny, tiny_predictor, with_hole
 from tests.core.market.journals import SPELLING, Journalled, calls_of, live, recorded
 
 BOOK = random_book(480, 3)
 CODES = [f"{kind}_{horizon}" for kind, horizon in HEADS]
 RAW = ["raw_down", "raw_stationary", "raw_up"]
-NOTHING_ELSE = {"early": 0, "uncalled": 0, "beyond_replay": 0, "leads": 4, "leads_equal": 4, "leads_beyond": 0}
+NOTHING_ELSE = {
+    "early": 0,
+    "uncalled": 0,
+    "beyond_replay": 0,
+    "leads": 4,
+    "leads_equal": 4,
+    "leads_beyond": 0,
+    "without_leads": 0,
+}
 RECALIBRATED = [name.replace("raw", "recalibrated") for name in RAW]
 
 
@@ -260,6 +272,75 @@ def test_a_restart_and_another_checkpoint_begin_a_journal_and_all_are_made_again
     save_tiny(alone, BOOK)
     result = again(files, alone)
     assert result.equal == 4 * 2 * (160 - 23) and "are not known here" in str(result.different)
+
+
+def own_lead(files: Sequence[Path], alphas: Sequence[float]) -> NDArray[np.float64]:
+    """(heads, 2): outcomes of one run that do not overlap, and their lead over "always stationary" as a forecaster, in words.
+
+    Its forecast at a row is the share of each class among the outcomes known there, one added to each.
+    """
+    calls, rows = calls_of(files), read_market(files)
+    found = []
+    for code, (kind, horizon), alpha in zip(CODES, HEADS, alphas, strict=True):
+        shown = calls[calls["head"] == code].set_index("timestamp")[RECALIBRATED]
+        begin, end = int(np.searchsorted(rows.timestamps, shown.index[0])), len(rows) - horizon
+        came = [naive_class(naive_label(rows.mid, at, horizon, kind), alpha) for at in range(begin, end)]
+        lead, each = 0.0, range(begin, end, horizon)
+        for at in each:
+            counts = 1 + np.bincount(came[: max(0, at - horizon + 1 - begin)], minlength=3)
+            truth = came[at - begin]
+            both = np.array([shown.loc[rows.timestamps[at]].iloc[truth], counts[truth] / counts.sum()])
+            lead += float(np.diff(-np.log(np.maximum(both, 0.01)))[0])
+        found.append((len(each), lead))
+    return np.array(found)
+
+
+def with_footer(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Changes the leads at the end of a file of calls."""
+    table, told = pq.read_table(path), read_leads(path)
+    assert told is not None
+    told = change(told) or told
+    pq.write_table(table.replace_schema_metadata({LEADS_KEY: json.dumps(told)}), path)
+
+
+def test_leads_go_on_over_the_end_of_an_hour_a_restart_and_a_second_recording_and_are_made_again(
+    tmp_path: Path, shelf: Path, predictor: Predictor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turn = int(BOOK.timestamps[0]) // HOUR_MS * HOUR_MS + HOUR_MS
+    begins = [turn - 100_000, turn - 195 * 250, turn + 100_000]
+    runs = [recorded(tmp_path, at(BOOK[:200], begins[0]), predictor)]
+    killed = Journalled(tmp_path, predictor, begins_ms=begins[1])
+    killed.take(*live(at(BOOK[100:300], begins[1])))  # most heads have no outcome in its last five rows, of another hour
+    assert killed.writer._journal is not None
+    killed.writer._journal.close()  # as the system does when a process ends
+    runs.append([*killed.writer.files, *restore_recordings(tmp_path)])
+    runs.append(recorded(tmp_path, at(BOOK[200:480], begins[2]), predictor))  # another recording
+    alphas = predictor.markets["testville"].alphas
+    expected = np.cumsum([own_lead(run, alphas) for run in runs], axis=0)
+    by, rule = Follower(predictor, predictor.markets["testville"]).by, RIVALS.index("stationary")
+    for sums, until in zip(expected, (*begins[1:], turn + HOUR_MS), strict=True):
+        leads = leads_here(tmp_path / "ABC-USD", by, until)
+        assert [one.outcomes for one in leads] == sums[:, 0].tolist() and len({one.since_ms for one in leads}) == 1
+        np.testing.assert_allclose([one.totals[rule] for one in leads], sums[:, 1], atol=1e-4)
+    files = [path for run in runs for path in run]
+    result = again(files, shelf)
+    assert (result.leads, result.leads_equal, result.leads_beyond, result.different) == (16, 16, 0, None)
+
+    newest = segments.segment_path(files[-1], segments.CALLS)
+    kept = newest.read_bytes()
+    for part in ("before", "own"):  # in favour of the network: at the run's end, and in what it went on from
+        with_footer(newest, lambda told, part=part: told[part][2]["totals"].__setitem__(rule, 50.0))
+        found = again(files, shelf).different
+        assert found is not None and "the lead over the naive rules differs" in found["why"], part
+        newest.write_bytes(kept)
+    pq.write_table(pq.read_table(newest).replace_schema_metadata(), newest)  # as an older version wrote it
+    assert main(["verify", str(files[-1]), "--checkpoints", str(shelf)]) == 0
+    assert "12 of 12 leads" in (said := capsys.readouterr().out) and "1 files have no lead" in said
+    newest.write_bytes(kept)
+    for path in files[:3]:
+        segments.segment_path(path, segments.CALLS).unlink()
+    result = again(files[-1:], shelf)
+    assert (result.leads, result.leads_equal, result.leads_beyond) == (4, 0, 4)
 
 
 def test_a_recording_that_is_wound_back_is_made_again(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:

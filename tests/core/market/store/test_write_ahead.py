@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import sqlite3
 import subprocess
 import sys
+import zlib
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.events import Row
+from core.market.store.call_columns import read_calls, read_leads
 from core.market.store.rows import read_market
+from core.market.store.segments import segment_path
 from core.market.store.write_ahead import MERGED_PAGES, SCHEMAS, WriteAhead
 from core.market.store.writer import SegmentWriter, restore_recordings
 from tests.core.market.helpers import random_book
@@ -26,7 +33,7 @@ RECORDS: dict[str, list[tuple[Any, ...]]] = {
     "events": [(1, "gap", 5, ""), (2, "state", None, "Ausgesetzt «ö»")],
     "depth": [(1, 0.5, 5.0, 90.0, 110.0, True, [4, 8], [1.5, 0.25]), (2, 0.5, 5.0, 90.0, 110.0, False, [], [])],
     "calls": [(1, 2, 0, np.float32([0.1, 0.2, 0.7]), np.float32([0.3, 0.3, 0.4]), np.int8([2]), 1)],
-    "leads": [(1, 0, '{"outcomes": 1}')],
+    "leads": [(1, 0, False, '{"outcomes": 1}')],
 }
 
 
@@ -40,6 +47,48 @@ def test_records_of_every_kind_come_back_as_they_were(tmp_path: Path) -> None:
         found = [tuple(row.values()) for row in saved.tables[kind].to_pylist()]
         expected = [tuple(one.tolist() if isinstance(one, np.ndarray) else one for one in values) for values in some]
         assert saved.tables[kind].schema == SCHEMAS[kind] and found == expected
+
+
+OLD = {
+    "rows": "timestamp, levels",
+    "trades": "timestamp, price, size, side",
+    "events": "timestamp, kind, until, message",
+    "depth": "timestamp, fine, coarse, low, high, whole, keys, sizes",
+    "calls": "timestamp, written, known, raw, recalibrated, calls",
+}
+"""Tables of a file by the version before December 2026, whose calls have no `vwap` and which has no leads."""
+
+
+def test_a_file_of_an_earlier_version_gives_all_its_rows_and_calls(tmp_path: Path) -> None:
+    """Written here by SQLite alone, as that version did."""
+    by = {"weights": "w", "card": "c", "entry": "pooled", "heads": [["forward", 5]]}
+    path, text = tmp_path / ".ABC-USD_1.journal.part", json.dumps(ABOUT | {"by": by})
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+
+        def insert(table: str, number: int, values: Sequence[Any], key: Sequence[int] = ()) -> None:
+            found = zlib.crc32(repr(number).encode())
+            for value in values:
+                found = zlib.crc32(value if isinstance(value, bytes) else repr(value).encode(), found)
+            database.execute(
+                f"INSERT INTO {table} VALUES ({','.join('?' * (len(key) + len(values) + 1))})", (*key, *values, found)
+            )
+
+        database.execute("CREATE TABLE about (json, checksum)")
+        insert("about", 0, [text])
+        for kind, columns in OLD.items():
+            database.execute(f"CREATE TABLE {kind} (number INTEGER PRIMARY KEY, {columns}, checksum)")
+        for number, (time, levels) in enumerate(zip(BOOK.timestamps[:30].tolist(), BOOK.levels[:30], strict=True), 1):
+            insert("rows", number, [time, levels.tobytes()], [number])
+            raw = np.float32([0.1, 0.2, 0.7]).tobytes()
+            insert("calls", number, [time, time + 20, time - 250, raw, raw, np.int8([2]).tobytes()], [number])
+    (file,) = restore_recordings(tmp_path)
+    assert not list(tmp_path.glob(".*"))  # nothing of it was damaged
+    np.testing.assert_array_equal(read_market([file]).levels, BOOK.levels[:30])
+    calls = segment_path(file, "calls")
+    assert read_leads(calls) is None
+    told = read_calls(calls).to_pandas()
+    assert told["timestamp"].tolist() == BOOK.timestamps[:30].tolist() and told["vwap"].isna().all()
+    assert (told["call"] == "UP").all() and told["raw_up"].tolist() == [float(np.float32(0.7))] * 30
 
 
 WRITE = """
