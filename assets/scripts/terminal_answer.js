@@ -18,8 +18,25 @@ export function unusualWords(p, usual, { classes, labels }, format) {
   return fillIn(labels.aboveUsual, { call: classes[most], share: format.percent(p[most]), times: format.number(times[most], 1) });
 }
 
-// How the answers stand beside the rules (D43), of one head's scores.
-export function standingWords(score, { rivals, labels, horizon }, format) {
+// How the answers of one head stand beside the rules: in this session, and since the market's journal here began (D44).
+export function standingWords(score, config, format) {
+  const here = leadHere(score);
+  if (!here) return leadWords(score, config, format);
+  const { labels, horizon } = config;
+  const words = (lead) => leadWords(lead, { ...config, labels: { ...labels, held: "" } }, format).replace(/^\p{L}/u, (first) => first.toLowerCase());
+  const since = { date: format.date(here.sinceMs), span: spanWords(here.independent * horizon * STEP_MS, format), words: words(here) };
+  return [fillIn(labels.session, { words: words({ ...score, untilMs: NaN }) }), fillIn(labels.here, since)].join(" ");
+}
+
+// The lead with all that the journal knew before; null where it knew nothing.
+function leadHere(score) {
+  if (!Number.isFinite(score?.herePerCall)) return null;
+  const { hereSinceMs: sinceMs, hereOutcomes: independent, hereStanding: standing, hereNearest: nearest, herePerCall: perCall, hereUntilMs: untilMs } = score;
+  return { sinceMs, independent, standing, nearest, perCall, untilMs, decided: STANDINGS.indexOf("undecided") };
+}
+
+// How a lead stands (D43).
+function leadWords(score, { rivals, labels }, format) {
   const count = format.number(score.independent, 0);
   if (!Number.isFinite(score.perCall)) return [fillIn(labels.few, { count }), labels.held].join(" ").trim();
   const standing = STANDINGS[score.standing];
@@ -33,10 +50,12 @@ export function standingWords(score, { rivals, labels, horizon }, format) {
 // How long a decision takes at this rate; "" where none is in sight.
 function untilWords(ms, labels, format) {
   if (!Number.isFinite(ms)) return "";
+  return ms > 30 * 24 * 3_600_000 ? labels.untilLong : fillIn(labels.until, { span: spanWords(ms, format) });
+}
+
+function spanWords(ms, format) {
   const minutes = Math.max(1, Math.ceil(ms / 60_000));
-  if (minutes > 30 * 24 * 60) return labels.untilLong;
-  const span = minutes < 90 ? format.span(minutes, "minute") : minutes < 48 * 60 ? format.span(Math.round(minutes / 60), "hour") : format.span(Math.round(minutes / 1440), "day");
-  return fillIn(labels.until, { span });
+  return minutes < 90 ? format.span(minutes, "minute") : minutes < 48 * 60 ? format.span(Math.round(minutes / 60), "hour") : format.span(Math.round(minutes / 1440), "day");
 }
 
 // When the next call comes after a gap: once a whole window of rows has; and from when the last one is, which stands there until then.
@@ -117,7 +136,8 @@ export class AnswerPanel {
     const { labels, rivals, arrows, classes, fee } = this.config;
     const number = (value, places = 0) => this.format.number(value, places);
     put(this.find(".standing"), standingWords(score ?? { independent: 0 }, this.config, this.format));
-    mark(this.find(".standing"), "data-standing", score && Number.isFinite(score.perCall) ? STANDINGS[score.standing] : "none");
+    const lead = leadHere(score) ?? score;
+    mark(this.find(".standing"), "data-standing", lead && Number.isFinite(lead.perCall) ? STANDINGS[lead.standing] : "none");
     const lines = [];
     if (score && Number.isFinite(score.perCall)) {
       const of = (count) => fillIn(labels.ofOutcomes, { count: number(count), whole: number(score.independent) });

@@ -223,10 +223,10 @@ class MarketSession:
         self._recorders = [one for one in self._recorders if one is not recorder]
 
     def _let_join(self) -> None:
-        """Begin anew for recorders that wait."""
+        """Begin anew for recorders that wait; leads go on from what is recorded already, else from the journal."""
         if self._joining:
             with self._lock:
-                self.follower.begin_anew(self._joining[-1].leads)
+                self.follower.begin_anew(self.follower.board.answers.here if self._recorders else self._joining[-1].leads)
             self._recorders += self._joining
             self._joining.clear()
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, Final
@@ -26,8 +26,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.market.answers.ahead import Standing
-from core.market.answers.one_answer import ANSWER, FEWEST, RIVALS
+from core.market.answers.ahead import Lead, Standing
+from core.market.answers.one_answer import ANSWER, FEWEST
 from core.market.answers.scoreboard import Scoreboard
 from core.market.bands import BandChange
 from core.market.book import FEATURES, STEP_MS, FloatArray
@@ -44,7 +44,8 @@ ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
 PARTS: Final = {"probabilities": 3, "calls": 1, "truth": 1}
 SCORES: Final = (
     "outcomes", "independent", "sinceMs", "standing", "decided", "nearest", "nearestCall", "perCall", "untilMs", "right",
-    "nearestRight", "usualDown", "usualStationary", "usualUp", "trades", "result", "reach",
+    "nearestRight", "usualDown", "usualStationary", "usualUp", "trades", "result", "reach", "hereSinceMs", "hereOutcomes",
+    "hereStanding", "hereNearest", "herePerCall", "hereUntilMs",
 )  # fmt: skip
 STANDINGS: Final = tuple(Standing)
 """A frame names a standing by its place here."""
@@ -126,18 +127,22 @@ def score_rows(board: Scoreboard) -> FloatArray:
     stand and the last decision, as places in `STANDINGS`. Of the nearest rule: its place in `RIVALS`, what it calls now, the lead
     over it in nats a call; the milliseconds until a decision at this rate, infinite where none is in sight; how many of the
     outcomes that do not overlap the answers and that rule called rightly. The share of each class so far. Then a taker's trades
-    by the calls, the mean result in basis points after the spread and before fees, and half of its 95 % interval. A score of
-    fewer than ten outcomes, or trades, that do not overlap is NaN (D39).
+    by the calls, the mean result in basis points after the spread and before fees, and half of its 95 % interval. Last, the same
+    of the lead with all that the market's journal knew before (D44). A score of fewer than ten outcomes, or trades, that do not
+    overlap is NaN (D39), and so is the last where the journal knew nothing.
     """
     of_heads = [board.answers.score(head) for head in range(len(board.heads))]
     usual = np.array([one.usual for one in of_heads])
+    horizons = [horizon for _, horizon in board.heads]
+    standing, nearest, per_call, until_ms = _standings([one.lead for one in of_heads], horizons)
+    here = [one.here for one in of_heads]
+    goes_on = np.array([max(FEWEST, one.independent + 1) <= one.here.outcomes for one in of_heads])
+    since_journal = [[one.since_ms for one in here], [one.outcomes for one in here], *_standings(here, horizons)]
     judged: dict[str, ArrayLike] = {
-        "nearest": [RIVALS.index(one.nearest) for one in of_heads],
+        "nearest": nearest,
         "nearestCall": [board.rule_call(head, one.nearest) for head, one in enumerate(of_heads)],
-        "perCall": [one.lead.per_call for one in of_heads],
-        "untilMs": [
-            one.lead.outcomes_until_decided * horizon * STEP_MS for one, (_, horizon) in zip(of_heads, board.heads, strict=True)
-        ],
+        "perCall": per_call,
+        "untilMs": until_ms,
         "right": [one.right[ANSWER] for one in of_heads],
         "nearestRight": [one.right[one.nearest] for one in of_heads],
         **dict(zip(("usualDown", "usualStationary", "usualUp"), usual.T, strict=True)),
@@ -148,13 +153,24 @@ def score_rows(board: Scoreboard) -> FloatArray:
         "outcomes": [one.outcomes for one in of_heads],
         "independent": [one.independent for one in of_heads],
         "sinceMs": [one.since_ms for one in of_heads],
-        "standing": [STANDINGS.index(one.lead.standing) for one in of_heads],
+        "standing": standing,
         "decided": [STANDINGS.index(one.decided) for one in of_heads],
         **{name: np.where(enough, values, np.nan) for name, values in judged.items()},
         "trades": trades,
         **{name: np.where(trades >= FEWEST, values, np.nan) for name, values in (("result", result), ("reach", reach))},
+        **{name: np.where(goes_on, values, np.nan) for name, values in zip(SCORES[-6:], since_journal, strict=True)},
     }
     return np.column_stack([np.asarray(columns[name], dtype=np.float64) for name in SCORES])
+
+
+def _standings(leads: Sequence[Lead], horizons: Sequence[int]) -> tuple[list[float], ...]:
+    """How leads stand: the state and the nearest rule as places, nats a call over it, milliseconds until a decision."""
+    return (
+        [STANDINGS.index(one.standing) for one in leads],
+        [one.nearest for one in leads],
+        [one.per_call for one in leads],
+        [one.outcomes_until_decided * horizon * STEP_MS for one, horizon in zip(leads, horizons, strict=True)],
+    )
 
 
 class StepCollector:

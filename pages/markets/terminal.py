@@ -267,6 +267,8 @@ def _call_labels(horizon: str) -> dict[str, Any]:
         "undecidedEven": _("Undecided beside {rule}, the nearest rule: no better and no worse over {count} outcomes."),
         "was_ahead": _("No longer ahead."),
         "was_behind": _("No longer behind."),
+        "session": _("This session: {words}"),
+        "here": _("Here since {date}, {span}: {words}"),
         "until": _("Decided in about {span} at this rate."),
         "untilLong": _("Not decided within a month at this rate."),
         "right": _("Called rightly"),

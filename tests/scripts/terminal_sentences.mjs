@@ -10,6 +10,7 @@ const format = {
   number: (value, places) => value.toFixed(places),
   percent: (value) => `${(100 * value).toFixed(1)}%`,
   time: String,
+  date: (ms) => `day ${ms / 86_400_000}`,
   price: String,
   significant: (value) => String(Number(value.toPrecision(3))),
   push: (value) => (value >= 0 ? "+" : "") + value.toFixed(2),
@@ -17,7 +18,7 @@ const format = {
 };
 const words = (state) => {
   if (state.warm !== undefined) return [backWords(state.warm, state.time, { ...config, window: 128 }, format)];
-  if (state.score) return [unusualWords(state.p, state.usual, config, format), standingWords(state.score, config, format)];
+  if (state.score) return [unusualWords(state.p, state.usual, config, format), standingWords(state.score, { ...config, horizon: state.horizon }, format)];
   return state.gives ? [reasonWords(state, config, format)] : [withoutWords(state, config, format)];
 };
 for (const state of states) console.log(JSON.stringify(words(state)));

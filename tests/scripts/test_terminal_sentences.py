@@ -29,6 +29,7 @@ from tests.scripts.test_scripts import NODE
 
 HEADS: tuple[Head, ...] = (("forward", 10), ("forward", 50), ("smoothed", 20))
 ROWS = 2_400
+BEGINS = 900
 LOOKED = range(120, ROWS, 70)
 """Rows at which the sentences are looked at: before the first outcome, before the tenth, and later."""
 
@@ -52,8 +53,8 @@ def e_value(differences: NDArray[np.float64]) -> float:
     return sum(math.exp(min(one, 700)) for one in logs) / len(stakes)
 
 
-def stand(log: NDArray[np.void], calls: NDArray[np.int64], head: int) -> tuple[str, float, str, int]:
-    """How the answers of a head stand: the state, the lead a call over the nearest rule, its name, and the outcomes compared.
+def leads_of(log: NDArray[np.void], calls: NDArray[np.int64], head: int) -> tuple[NDArray[np.float64], list[int]]:
+    """(outcomes, rules) leads of a head's answers over each rule at outcomes that do not overlap, and the times of these.
 
     Args:
         log: rows of the board's log. calls: (rows, rules) that the rules called there.
@@ -69,11 +70,16 @@ def stand(log: NDArray[np.void], calls: NDArray[np.int64], head: int) -> tuple[s
             after = truth[past[calls[past, rule] == calls[i, rule]]]
             chance = ((after == truth[i]).sum() + 1) / (len(after) + 3)
             leads[n, rule] = math.log(max(p[i, truth[i]], 0.01)) - math.log(max(chance, 0.01))
+    return leads, log["timestamp"][apart].tolist()
+
+
+def stand(leads: NDArray[np.float64]) -> tuple[str, float, str, int]:
+    """How answers stand: the state, the lead a call over the nearest rule, its name, and the outcomes compared."""
     each = [e_value(column) for column in leads.T]
     against = [e_value(-column) for column in leads.T]
     state = "ahead" if min(each) >= 20 else "behind" if np.mean(against) >= 20 else "undecided"
     nearest = int(leads.sum(axis=0).argmin())
-    return state, float(leads[:, nearest].mean()) if len(apart) else math.nan, RIVALS[nearest], len(apart)
+    return state, float(leads[:, nearest].mean()) if len(leads) else math.nan, RIVALS[nearest], len(leads)
 
 
 def plain(value: float) -> float | str:
@@ -94,6 +100,7 @@ def sentences(folder: Path, states: list[dict[str, Any]]) -> list[list[str]]:
 
 
 def test_every_sentence_is_what_its_state_says(tmp_path: Path) -> None:
+    """Each other recording has a journal: what is known begins anew on its way, and its leads go on."""
     states: list[dict[str, Any]] = []
     expected: list[tuple[Any, ...]] = []
     for seed, recording in enumerate(bundled_recordings()):
@@ -103,30 +110,42 @@ def test_every_sentence_is_what_its_state_says(tmp_path: Path) -> None:
         p = answered(moves, alphas, seed)
         none = np.zeros(p.shape[:2], np.int8)
         predictions = Predictions(probabilities=p, calls=none)
-        board, calls = Scoreboard(HEADS, alphas), []
+        board, calls, begins = Scoreboard(HEADS, alphas), list[Any](), 0
         for i, (timestamp, mid) in enumerate(zip(rows.timestamps.tolist(), rows.mid.tolist(), strict=True)):
+            if i == BEGINS and seed % 2:
+                board.begin_anew(board.answers.here)
+                begins = i
             board.step(timestamp, mid, predictions, i)
             calls.append([[board.rule_call(head, rule) for rule in RIVALS] for head in range(len(HEADS))])
             if i not in LOOKED:
                 continue
-            log = board.log.tail()
+            log, called = board.log.tail(), np.array(calls)
             for head, numbers in enumerate(score_rows(board)):
                 shown = log["recalibrated"][-1, head]
                 score = dict(zip(SCORES, map(plain, numbers.tolist()), strict=True))
                 usual = [score[f"usual{name}"] for name in CLASSES]
-                states.append({"p": shown.tolist(), "usual": usual, "score": score})
-                came = log["came"][:, head]
+                states.append({"p": shown.tolist(), "usual": usual, "score": score, "horizon": HEADS[head][1]})
+                came = log["came"][begins:, head]
                 shares = np.bincount(came[came >= 0], minlength=3) / max(1, (came >= 0).sum())
-                expected.append((shown, shares, stand(log, np.array(calls)[:, head], head)))
+                parts = [leads_of(log[part], called[part, head], head) for part in (slice(begins), slice(begins, None))]
+                here = (parts[0][1][0], stand(np.concatenate([leads for leads, _times in parts]))) if begins else None
+                expected.append((shown, shares, stand(parts[1][0]), here))
     assert len(states) >= 300
     kinds = Counter[str]()
     printed = sentences(tmp_path, states)
-    for (unusual, standing), (shown, shares, (state, lead, rule, count)) in zip(printed, expected, strict=True):
-        if count < FEWEST:
-            kinds["few"] += 1
-            assert standing.startswith(f"{count} of the {FEWEST} outcomes")
+    for (unusual, standing), one, (shown, shares, stands, here) in zip(printed, states, expected, strict=True):
+        words = standing
+        if here is not None:
+            apart = re.fullmatch(r"This session: (.*) Here since day ([\d.]+), (\d+) minute: (.*)", standing)
+            assert apart is not None
+            assert float(apart[2]) * 86_400_000 == pytest.approx(here[0], abs=1)
+            assert int(apart[3]) == -(-here[1][3] * one["horizon"] // 240)  # four rows a second
+            words, since_then = (part[0].upper() + part[1:] for part in apart.group(1, 4))
+            kinds[f"here {check_standing(since_then, here[1])}"] += 1
+            assert "Decided in" not in words
+        kinds[state := check_standing(words, stands)] += 1
+        if state == "few":
             continue
-        kinds[state] += 1
         times = np.divide(shown, shares, where=shares > 0, out=np.full(3, np.inf))
         if (found := re.search(r"most: (\w+) ([\d.]+)%, ([\d.]+) times", unusual)) is not None:
             k = CLASSES.index(found[1])
@@ -134,19 +153,30 @@ def test_every_sentence_is_what_its_state_says(tmp_path: Path) -> None:
             assert (float(found[2]), float(found[3])) == pytest.approx((100 * shown[k], times[k]), abs=0.051)
         else:
             assert not shares.all() or times.max() <= 1.1 + 1e-9
-        assert f"{abs(lead):.3f} nats a call" in standing or abs(lead) < 1e-9
-        assert live_scores.rival_names()[rule] in standing and f"{count} outcomes" in standing
-        words = {"ahead": "Ahead of every", "behind": "Behind the", "undecided": "Undecided beside"}
-        assert words[state] in standing and not any(words[other] in standing for other in words if other != state)
-        if state == "undecided":
-            assert ("better over" in standing) == (lead > 0) and ("worse over" in standing) == (lead < 0)
-    assert min(kinds[one] for one in ("few", "ahead", "undecided")) > 0, kinds
+    assert min(kinds[one] for one in ("few", "ahead", "undecided", "here ahead", "here undecided")) > 0, kinds
+
+
+def check_standing(standing: str, expected: tuple[str, float, str, int]) -> str:
+    """Compares a sentence with how answers stand; returns that, "few" before the tenth outcome."""
+    state, lead, rule, count = expected
+    if count < FEWEST:
+        assert standing.startswith(f"{count} of the {FEWEST} outcomes")
+        return "few"
+    assert f"{abs(lead):.3f} nats a call" in standing or abs(lead) < 1e-9
+    assert live_scores.rival_names()[rule] in standing and f"{count} outcomes" in standing
+    words = {"ahead": "Ahead of every", "behind": "Behind the", "undecided": "Undecided beside"}
+    assert words[state] in standing and not any(words[other] in standing for other in words if other != state)
+    if state == "undecided":
+        assert ("better over" in standing) == (lead > 0) and ("worse over" in standing) == (lead < 0)
+    return state
 
 
 def test_a_lost_decision_and_the_time_to_the_next_are_said(tmp_path: Path) -> None:
     """States that recalibration keeps from coming up above."""
     score = {"independent": 400, "nearest": 1, "perCall": -0.05, "standing": 1, "decided": 1, "untilMs": 0}
     lost = score | {"perCall": 0.012, "standing": 2, "decided": 0, "untilMs": 5 * 3_600_000}
+    here = {"hereSinceMs": 3 * 86_400_000, "hereOutcomes": 41 * 3600 * 4 // 50, "hereStanding": 1, "herePerCall": -0.004}
+    here |= {"hereNearest": RIVALS.index("momentum"), "hereUntilMs": 0}
     states = [
         (score, "Behind the naive rules: Always stationary is 0.050 nats a call better, over 400 outcomes."),
         (
@@ -163,8 +193,14 @@ def test_a_lost_decision_and_the_time_to_the_next_are_said(tmp_path: Path) -> No
             "No longer behind. Undecided beside Always stationary, the nearest rule: "
             "0.012 nats a call worse over 400 outcomes. Not decided within a month at this rate.",
         ),
+        (
+            lost | here,
+            "This session: no longer ahead. Undecided beside Always stationary, the nearest rule: 0.012 nats a call better over "
+            "400 outcomes. Here since day 3, 41 hour: behind the naive rules: Momentum rule is 0.004 nats a call better, over 11808 "
+            "outcomes.",
+        ),
     ]
-    given = [{"p": [0.2, 0.6, 0.2], "usual": [0.1, 0.6, 0.3], "score": one} for one, _words in states]
+    given = [{"p": [0.2, 0.6, 0.2], "usual": [0.1, 0.6, 0.3], "score": one, "horizon": 50} for one, _words in states]
     printed = sentences(tmp_path, given)
     assert [standing for _unusual, standing in printed] == [words for _state, words in states]
     assert printed[0][0] == "Above its usual share most: Down 20.0%, 2.0 times its share so far."

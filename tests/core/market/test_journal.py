@@ -22,12 +22,14 @@ from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Recalib
 from core.market.book import FILE_COLUMNS, BookRows
 from core.market.events import Confirmed, Gap, Row
 from core.market.features import transform
+from core.market.feeds.protocol import Clock
 from core.market.follower import Follower
 from core.market.grid import DAY_MS, HOUR_MS
 from core.market.leads import leads_here
 from core.market.made_again import JournalError, MadeAgain, known_predictors, make_again
 from core.market.predictor import Predictor
-from core.market.recorder import record
+from core.market.recorder import SessionRecording, record
+from core.market.session import MarketSession
 from core.market.store import segments
 from core.market.store.call_columns import LEADS_KEY, read_leads
 from core.market.store.index import find_recording
@@ -35,7 +37,7 @@ from core.market.store.rows import read_market
 from core.market.store.write_ahead import WriteAhead
 from core.market.store.writer import restore_recordings
 from core.models.tlob import CLASSES, TLOB
-from tests.core.market.feeds_for_tests import PlayedOnce
+from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed
 from tests.core.market.helpers import HEADS, naive_class, naive_label, random_book, save_tiny, tiny_predictor, with_hole
 from tests.core.market.journals import SPELLING, Journalled, calls_of, live, recorded
 
@@ -433,6 +435,24 @@ def copied(source: Path, folder: Path) -> tuple[Path, Path]:
     for path in source.parent.iterdir():
         (hour / path.name).write_bytes(path.read_bytes())
     return hour / source.name, segments.segment_path(hour / source.name, segments.CALLS)
+
+
+def test_a_live_session_and_its_recording_go_on_from_the_journal_and_a_played_one_does_not(
+    tmp_path: Path, untouched: Path, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied(untouched, tmp_path)
+    (tmp_path / "ABC-USD").rename(tmp_path / "testville-ABC-USD")
+    monkeypatch.setenv("OBSERVATORY_RECORDINGS", str(tmp_path))
+    clocks: dict[Clock, list[int]] = {"wall": [27, 27, 13, 55], "event": [0, 0, 0, 0]}
+    for clock, known in clocks.items():
+        session = MarketSession(ScriptedFeed([], key=SPELLING.split()[0], clock=clock), predictor)
+        assert [one.outcomes for one in session.follower.board.answers.before] == known
+        for times in (1, 2):
+            session.record(SessionRecording(session, tmp_path)._recorder)
+            session._let_join()
+            assert [one.outcomes for one in session.follower.board.answers.before] == [times * one for one in known]
+            here = session.follower.board.answers.here
+            here[:] = [one + one for one in here]  # as many outcomes again, before another recording joins
 
 
 @pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)

@@ -191,6 +191,7 @@ def test_scores_in_a_frame_are_of_the_rows_that_it_has(predictor: Predictor, loo
         )
         assert named["untilMs"] == pytest.approx(lead.outcomes_until_decided * horizon * 250)
         assert (STANDINGS[int(named["standing"])], STANDINGS[int(named["decided"])]) == (lead.standing, score.decided)
+        assert np.isnan([named[one] for one in SCORES[-6:]]).all()  # no journal knows this market
         usual = [named[one] for one in ("usualDown", "usualStationary", "usualUp")]
         assert usual == pytest.approx(np.bincount(truth, minlength=3) / len(truth))
     assert 0 < np.isnan(screen.scores[:, SCORES.index("nearest")]).sum() < len(HEADS)
