@@ -18,14 +18,18 @@ export function unusualWords(p, usual, { classes, labels }, format) {
   return fillIn(labels.aboveUsual, { call: classes[most], share: format.percent(p[most]), times: format.number(times[most], 1) });
 }
 
-// How the answers of one head stand beside the rules: in this session, and since the market's journal here began (D44).
+// How the answers of one head stand beside the rules in this session; where the market's journal goes back further, that is said after it.
 export function standingWords(score, config, format) {
-  const here = leadHere(score);
-  if (!here) return leadWords(score, config, format);
-  const { labels, horizon } = config;
-  const words = (lead) => leadWords(lead, { ...config, labels: { ...labels, held: "" } }, format).replace(/^\p{L}/u, (first) => first.toLowerCase());
-  const since = { date: format.date(here.sinceMs), span: spanWords(here.independent * horizon * STEP_MS, format), words: words(here) };
-  return [fillIn(labels.session, { words: words({ ...score, untilMs: NaN }) }), fillIn(labels.here, since)].join(" ");
+  if (!leadHere(score)) return leadWords(score, config, format);
+  return fillIn(config.labels.session, { words: goingOn({ ...score, untilMs: NaN }, config, format) });
+}
+
+// The same since the market's journal here began (D44); "" where it began with this session.
+export function hereWords(score, config, format) {
+  const lead = leadHere(score);
+  if (!lead) return "";
+  const span = spanWords(lead.independent * config.horizon * STEP_MS, format);
+  return fillIn(config.labels.here, { date: format.date(lead.sinceMs), span, words: goingOn(lead, config, format) });
 }
 
 // The lead with all that the journal knew before; null where it knew nothing.
@@ -33,6 +37,12 @@ function leadHere(score) {
   if (!Number.isFinite(score?.herePerCall)) return null;
   const { hereSinceMs: sinceMs, hereOutcomes: independent, hereStanding: standing, hereNearest: nearest, herePerCall: perCall, hereUntilMs: untilMs } = score;
   return { sinceMs, independent, standing, nearest, perCall, untilMs, decided: STANDINGS.indexOf("undecided") };
+}
+
+// A lead's sentence as the rest of another.
+function goingOn(lead, config, format) {
+  const labels = { ...config.labels, held: "" };
+  return leadWords(lead, { ...config, labels }, format).replace(/^\p{L}/u, (first) => first.toLowerCase());
 }
 
 // How a lead stands (D43).
@@ -78,7 +88,7 @@ export class AnswerPanel {
     this.root.innerHTML =
       `<h2></h2><p class="called"></p><p class="rule"></p><progress></progress><div class="bars">` +
       classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u></u><s></s></i><em></em></div>`).join("") +
-      `</div><p class="standing"></p><p class="worth"></p><details${open}><summary></summary><dl class="score"></dl><p class="since"></p></details>`;
+      `</div><p class="standing"></p><p class="here"></p><p class="worth"></p><details${open}><summary></summary><dl class="score"></dl><p class="since"></p></details>`;
     put(this.find("h2"), labels.callsAhead);
     put(this.find("summary"), labels.more);
     this.reasons.build(config);
@@ -135,9 +145,11 @@ export class AnswerPanel {
   drawScore(score, store) {
     const { labels, rivals, arrows, classes, fee } = this.config;
     const number = (value, places = 0) => this.format.number(value, places);
-    put(this.find(".standing"), standingWords(score ?? { independent: 0 }, this.config, this.format));
-    const lead = leadHere(score) ?? score;
-    mark(this.find(".standing"), "data-standing", lead && Number.isFinite(lead.perCall) ? STANDINGS[lead.standing] : "none");
+    const said = { ".standing": [standingWords, score], ".here": [hereWords, leadHere(score)] };
+    for (const [name, [words, lead]] of Object.entries(said)) {
+      put(this.find(name), words(score ?? { independent: 0 }, this.config, this.format));
+      mark(this.find(name), "data-standing", Number.isFinite(lead?.perCall) ? STANDINGS[lead.standing] : "none");
+    }
     const lines = [];
     if (score && Number.isFinite(score.perCall)) {
       const of = (count) => fillIn(labels.ofOutcomes, { count: number(count), whole: number(score.independent) });

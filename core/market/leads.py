@@ -5,7 +5,7 @@ They lie at the end of each hour's file of calls: what the journal began with, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from core.market.answers.ahead import Lead
 from core.market.answers.one_answer import RIVALS
 from core.market.book import BookError
+from core.market.labels import Head
 from core.market.store.call_columns import CalledBy, read_leads
 from core.market.store.segments import CALLS, is_segment, segment_path
 from core.market.store.writer import footer_summary
@@ -43,16 +44,36 @@ def earlier_leads(market: Path, by: CalledBy, until_ms: int) -> Iterator[list[Le
     Args:
         market: its folder in the library.
     """
-    hours = [path for path in market.rglob("rows_*.parquet") if is_segment(path)]
-    for path in sorted(hours, key=lambda path: int(path.stem.split("_")[1]), reverse=True):
-        calls = segment_path(path, CALLS)
-        with suppress(OSError, pa.ArrowException, BookError, KeyError, TypeError, ValueError):
-            told = read_leads(calls) if calls.exists() else None
-            rows = None if told is None else footer_summary(pq.read_metadata(path))
-            if told is not None and rows is not None and rows.end_ms < until_ms and CalledBy.from_dict(told["by"]) == by:
-                yield [before + own for before, own in zip(*leads_of(told), strict=True)]
+    for path in _newest_first(market.rglob("rows_*.parquet")):
+        found = _at_end(path)
+        if found is not None and found[0] == by:
+            with suppress(OSError, pa.ArrowException):
+                rows = footer_summary(pq.read_metadata(path))
+                if rows is not None and rows.end_ms < until_ms:
+                    yield found[1]
 
 
 def leads_here(market: Path, by: CalledBy, until_ms: int) -> list[Lead]:
     """Leads of each head that go on in a market: those of its newest hour; nothing where it has called nothing there."""
     return next(earlier_leads(market, by, until_ms), [])
+
+
+def lead_at_end(files: Iterable[Path], head: Head) -> Lead | None:
+    """Returns the lead of a head at the end of files of rows, with all that their journal knew before; None without one."""
+    called = next((path for path in _newest_first(files) if segment_path(path, CALLS).exists()), None)
+    found = None if called is None else _at_end(called)
+    return found[1][found[0].heads.index(head)] if found is not None and head in found[0].heads else None
+
+
+def _newest_first(files: Iterable[Path]) -> list[Path]:
+    """Hours among files of rows."""
+    return sorted(filter(is_segment, files), key=lambda path: int(path.stem.split("_")[1]), reverse=True)
+
+
+def _at_end(rows: Path) -> tuple[CalledBy, list[Lead]] | None:
+    """Who called an hour, and the leads of its heads at its end; None where it has none that can be read."""
+    with suppress(BookError, KeyError, TypeError, ValueError):
+        told = read_leads(segment_path(rows, CALLS))
+        if told is not None:
+            return CalledBy.from_dict(told["by"]), [before + own for before, own in zip(*leads_of(told), strict=True)]
+    return None

@@ -8,13 +8,17 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.market.answers.ahead import Standing
+from core.market.answers.one_answer import FEWEST
 from core.market.book import BookError
+from core.market.leads import lead_at_end
 from core.market.store import write_ahead
 from core.market.store.index import Recording, RecordingError, bundled_recordings, list_recordings
 from core.market.store.places import library_folder
 from core.market.store.writer import restore_recordings
 from core.service.access import Action
 from pages.markets import library_actions, record_switch, upload_panel
+from pages.markets.live_controls import FIRST_STEPS, horizon_name
 from pages.shared import controls, permissions
 from pages.shared.language import _, duration, moment, number, prose, size
 
@@ -53,8 +57,19 @@ def line(entry: Recording) -> dict[str, Any]:
         "rows": entry.rows,
         "gaps": entry.gaps,
         "levels": entry.levels,
+        "lead": standing(entry),
         "size": size(entry.size),
     }
+
+
+def standing(entry: Recording) -> str:
+    """How the forecasts of a recording stand at its end; "" where too few outcomes are known, or its journal tells none."""
+    lead = lead_at_end(entry.paths, ("forward", FIRST_STEPS))
+    if lead is None or lead.outcomes < FEWEST:
+        return ""
+    words = {Standing.AHEAD: _("Ahead"), Standing.BEHIND: _("Behind"), Standing.UNDECIDED: _("Undecided")}
+    per_call = f"{'+' if lead.per_call > 0 else ''}{number(lead.per_call, 3)}"
+    return f"{words[lead.standing]}: {per_call} ({number(lead.outcomes)})"
 
 
 def table(shown: list[Recording]) -> list[Recording]:
@@ -77,6 +92,13 @@ def table(shown: list[Recording]) -> list[Recording]:
             "rows": column.NumberColumn(_("Rows"), format="localized"),
             "gaps": column.NumberColumn(_("Gaps"), format="localized", help=_("Holes between rows of 250 ms.")),
             "levels": column.NumberColumn(_("Levels"), help=_("A side, at most.")),
+            "lead": column.TextColumn(
+                _("Beside the naive rules"),
+                help=_(
+                    "TLOB, {horizon} ahead, at the end of the recording and since its market's journal began: "
+                    "the lead over the nearest rule in nats a call, and of how many outcomes."
+                ).format(horizon=horizon_name(FIRST_STEPS)),
+            ),
             "size": column.TextColumn(_("Size"), help=_("With its trades and price bands.")),
         },
     )

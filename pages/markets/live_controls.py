@@ -30,6 +30,8 @@ from pages.shared.language import _, duration, number
 FASTEST: Final = "max"
 OPENS_WITH: Final = "binance_spot_btcusdt_2024-08-08"
 """The recording that opens: trades throughout, and a fall of 100 dollars in its first minutes."""
+FIRST_STEPS: Final = 50
+"""The horizon that it opens with."""
 SHARED: Final = "with"
 """URL parameter: the code of a playback that several viewers share."""
 MAX_LINES: Final = 12
@@ -253,7 +255,9 @@ def pick_head(predictor: Predictor) -> ViewChoices:
     heads = tuple(i for i, head in enumerate(predictor.heads) if head[0] == label)
     steps = {str(predictor.heads[i][1]): horizon_name(predictor.heads[i][1]) for i in heads}
     horizon = int(
-        url_state.choice(st.selectbox, _("Horizon"), steps, key="h", default="50", label_visibility="collapsed", width=170)
+        url_state.choice(
+            st.selectbox, _("Horizon"), steps, key="h", default=str(FIRST_STEPS), label_visibility="collapsed", width=170
+        )
     )
     return ViewChoices(head=predictor.head(label, horizon), label=label, horizon=horizon, heads_of_label=heads)
 

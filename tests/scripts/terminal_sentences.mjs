@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 
 import { reasonWords, withoutWords } from "../../assets/scripts/terminal_reasons.js";
-import { backWords, standingWords, unusualWords } from "../../assets/scripts/terminal_answer.js";
+import { backWords, hereWords, standingWords, unusualWords } from "../../assets/scripts/terminal_answer.js";
 
 const { config, states } = JSON.parse(readFileSync(process.argv[2], "utf8"), (_key, value) => (value === "inf" ? Infinity : value === "nan" ? NaN : value));
 const format = {
@@ -18,7 +18,10 @@ const format = {
 };
 const words = (state) => {
   if (state.warm !== undefined) return [backWords(state.warm, state.time, { ...config, window: 128 }, format)];
-  if (state.score) return [unusualWords(state.p, state.usual, config, format), standingWords(state.score, { ...config, horizon: state.horizon }, format)];
+  if (state.score) {
+    const given = { ...config, horizon: state.horizon };
+    return [unusualWords(state.p, state.usual, given, format), standingWords(state.score, given, format), hereWords(state.score, given, format)];
+  }
   return state.gives ? [reasonWords(state, config, format)] : [withoutWords(state, config, format)];
 };
 for (const state of states) console.log(JSON.stringify(words(state)));

@@ -133,16 +133,17 @@ def test_every_sentence_is_what_its_state_says(tmp_path: Path) -> None:
     assert len(states) >= 300
     kinds = Counter[str]()
     printed = sentences(tmp_path, states)
-    for (unusual, standing), one, (shown, shares, stands, here) in zip(printed, states, expected, strict=True):
+    for (unusual, standing, since), one, (shown, shares, stands, here) in zip(printed, states, expected, strict=True):
         words = standing
+        assert bool(since) == (here is not None)
         if here is not None:
-            apart = re.fullmatch(r"This session: (.*) Here since day ([\d.]+), (\d+) minute: (.*)", standing)
-            assert apart is not None
-            assert float(apart[2]) * 86_400_000 == pytest.approx(here[0], abs=1)
-            assert int(apart[3]) == -(-here[1][3] * one["horizon"] // 240)  # four rows a second
-            words, since_then = (part[0].upper() + part[1:] for part in apart.group(1, 4))
-            kinds[f"here {check_standing(since_then, here[1])}"] += 1
-            assert "Decided in" not in words
+            apart = re.fullmatch(r"Here since day ([\d.]+) \((\d+) minute\), (.*)", since)
+            assert apart is not None and float(apart[1]) * 86_400_000 == pytest.approx(here[0], abs=1)
+            assert int(apart[2]) == -(-here[1][3] * one["horizon"] // 240)  # four rows a second
+            kinds[f"here {check_standing(apart[3][0].upper() + apart[3][1:], here[1])}"] += 1
+            words = standing.removeprefix("In this session, ")
+            assert words != standing and "Decided in" not in words
+            words = words[0].upper() + words[1:]
         kinds[state := check_standing(words, stands)] += 1
         if state == "few":
             continue
@@ -195,14 +196,15 @@ def test_a_lost_decision_and_the_time_to_the_next_are_said(tmp_path: Path) -> No
         ),
         (
             lost | here,
-            "This session: no longer ahead. Undecided beside Always stationary, the nearest rule: 0.012 nats a call better over "
-            "400 outcomes. Here since day 3, 41 hour: behind the naive rules: Momentum rule is 0.004 nats a call better, over 11808 "
-            "outcomes.",
+            "In this session, no longer ahead. Undecided beside Always stationary, the nearest rule: 0.012 nats a call better "
+            "over 400 outcomes.",
         ),
     ]
     given = [{"p": [0.2, 0.6, 0.2], "usual": [0.1, 0.6, 0.3], "score": one, "horizon": 50} for one, _words in states]
     printed = sentences(tmp_path, given)
-    assert [standing for _unusual, standing in printed] == [words for _state, words in states]
+    assert [standing for _unusual, standing, _here in printed] == [words for _state, words in states]
+    behind = "behind the naive rules: Momentum rule is 0.004 nats a call better, over 11808 outcomes."
+    assert [since for *_rest, since in printed] == [*[""] * 4, f"Here since day 3 (41 hour), {behind}"]
     assert printed[0][0] == "Above its usual share most: Down 20.0%, 2.0 times its share so far."
 
 

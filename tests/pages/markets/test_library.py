@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.market.answers.ahead import Lead
+from core.market.answers.one_answer import RIVALS
 from core.market.book import read_rows
 from core.market.events import Row
 from core.market.store import index
+from core.market.store.call_columns import CALLS, LEADS_KEY, CalledBy
 from core.market.store.index import list_recordings
+from core.market.store.segments import segment_path
 from core.market.store.writer import SegmentWriter
 from core.service.access import Role
 from pages.shared.navigation import ROOT
@@ -61,6 +68,17 @@ def test_recordings_stand_before_the_bundled_ones_with_their_numbers(folder: Pat
     first = table.iloc[0]
     assert (first["market"], first["rows"], first["gaps"], first["levels"]) == ("BTC/USDT", 200, 0, 10)
     assert first["span"] == "50 sec" and len(first["mids"]) == 48
+
+
+def test_the_lead_at_the_end_of_a_recording_is_listed_where_its_journal_tells_it(folder: Path) -> None:
+    record_two_days(folder)
+    (rows,) = (folder / "BTC-USDT" / "2024-08-09").rglob("rows_*.parquet")
+    by = CalledBy(weights="", card="", entry="pooled", heads=(("forward", 10), ("forward", 50)))
+    half = Lead(outcomes=200, totals=np.full(len(RIVALS), 60.0), squares=np.full(len(RIVALS), 20.0), since_ms=1).to_dict()
+    told = {"by": by.to_dict(), "before": [None, half], "own": [None, half]}
+    pq.write_table(CALLS.empty_table().replace_schema_metadata({LEADS_KEY: json.dumps(told)}), segment_path(rows, "calls"))
+    table = open_page(PAGE).dataframe[0].value
+    assert table["lead"].tolist()[:2] == ["", "Ahead: +0.300 (400)"] and not any(table["lead"][2:])
 
 
 def chosen_page() -> None:
