@@ -2,7 +2,7 @@
 // Python gives the words, the choices and the frames' schema (pages/markets/terminal.py, core/market/stream.py).
 
 import { element, fillIn, save } from "../../attention_light/scripts/dom.js";
-import { ReaderAlert } from "./terminal_alert.js";
+import { ReaderAlerts } from "./terminal_alert.js";
 import { AnswerPanel } from "./terminal_answer.js";
 import { Light } from "./terminal_light.js";
 import * as data from "./terminal_data.js";
@@ -59,7 +59,7 @@ class Terminal {
     this.tape = new Tape(() => this.request());
     this.main.append(this.pane, this.answer.root, this.tape.root);
     this.root.append(this.top, this.notice, this.map.root, this.day.root, this.main, this.help, this.spoken);
-    this.alert = new ReaderAlert(this.root, this.store, (text) => this.sayAlert(text), () => this.buildTools());
+    this.alerts = new ReaderAlerts(this.root, this.store, (text) => this.sayAlert(text), () => this.buildTools());
     parent.append(this.root);
     this.root.tabIndex = 0;
     const tell = {
@@ -99,7 +99,7 @@ class Terminal {
     this.bringLines(before);
     if (!before || before.head !== config.head || before.locale !== config.locale) this.answer.build(config);
     this.chart.configure(config, this.format);
-    this.alert.configure(config, this.format);
+    this.alerts.configure(config, this.format);
     this.light.configure(config);
     this.ladder.configure(config);
     if (before?.address !== config.address) this.connect();
@@ -174,7 +174,7 @@ class Terminal {
       ? [["M3 3 13 13M13 3 3 13", labels.leave, () => this.present(false)]]
       : [
           ["M2 3h12v8H2zM5 14h6M8 11v3", labels.present, () => this.present(true)],
-          ["M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14.5h3", labels.alert, () => this.alert.open(), this.alert.rule],
+          ["M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14.5h3", labels.alert, () => this.alerts.open(), this.alerts.alerts.length > 0],
           ["M8 2v8M5 7l3 3 3-3M2 13h12", labels.picture, () => this.savePicture()],
           ["M5.5 6a2.5 2.5 0 1 1 3.5 2.2q-1 .5-1 1.8M8 13v.5", labels.help, () => this.toggleHelp()],
         ];
@@ -184,7 +184,7 @@ class Terminal {
         tool.title = name;
         tool.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${icon}"/></svg>`;
         tool.setAttribute("aria-label", name);
-        if (pressed !== undefined) tool.setAttribute("aria-pressed", String(pressed !== null));
+        if (pressed !== undefined) tool.setAttribute("aria-pressed", String(pressed));
         return tool;
       }),
     );
@@ -269,7 +269,7 @@ class Terminal {
     if (anew && this.frame.kind !== 1) this.chart.follow = true; // a jump clears the view
     this.format.setTick(this.store.tick);
     this.chart.update(anew);
-    this.alert.look();
+    this.alerts.look();
     this.request();
   }
 
@@ -281,7 +281,7 @@ class Terminal {
       return this.request();
     }
     this.store.status = status;
-    this.alert.look();
+    this.alerts.look();
     this.situations = situations;
     this.unit = unit;
     this.labelTape();
@@ -290,7 +290,7 @@ class Terminal {
     this.request();
   }
 
-  // The reader's alert went off: a line on the screen for a while.
+  // An alert of the reader went off: a line on the screen for a while.
   sayAlert(text) {
     const line = element("p", "terminal-alert");
     line.setAttribute("role", "alert");

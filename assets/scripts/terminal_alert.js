@@ -1,10 +1,11 @@
-// The reader's one alert, kept in this browser alone: a call that stands, a price crossed, a large trade, a wall, a feed that falls silent.
+// The reader's alerts, kept in this browser alone: a call that stands, a price crossed, a large trade, a wall, a feed that falls silent.
 
 import { element, fillIn } from "../../attention_light/scripts/dom.js";
 import { STEP_MS } from "./terminal_data.js";
 import { put } from "./terminal_parts.js";
 
-const KEPT = "observatory:alert"; // in localStorage: a rule, {"kind", ...}
+const KEPT = "observatory:alert"; // in localStorage: rules, [{"kind", ...}]
+const MOST = 6; // alerts at once
 const FRESH = ["live", "replaying", "simulating"]; // statuses in which the newest row is of now
 const NO_SIGNAL = -1; // a row's answer where it calls nothing
 const ANY = -1; // of a rule: any class; else 0 down, 2 up
@@ -89,26 +90,30 @@ export function proposed(kind, { rows, trades, newest }, head) {
   return { kind, size: Number((Math.floor(least / unit) * unit).toPrecision(3)) };
 }
 
-// A rule as it was kept; null for anything else.
-export function readRule(text) {
+// Rules as they were kept, one alone where a browser kept one; none for anything else.
+export function readRules(text) {
   try {
-    const { kind = "call", call, share, seconds, price, size } = JSON.parse(text);
-    if (kind === "call") {
-      const known = [ANY, 0, 2].includes(call) && share >= 0 && share <= 1 && seconds >= 0 && seconds <= 3600;
-      return known ? { kind, call, share: Number(share), seconds: Number(seconds) } : null;
-    }
-    if (kind === "price") return price > 0 ? { kind, price: Number(price) } : null;
-    if (kind === "feed") return { kind };
-    return KINDS.includes(kind) && size > 0 ? { kind, size: Number(size) } : null;
+    return [JSON.parse(text)].flat().map(readRule).filter(Boolean).slice(0, MOST);
   } catch {
-    return null;
+    return [];
   }
 }
 
-// The alert with its form, a dialog. `said`: called with the sentence of one that went off; `changed`: when it is set or removed.
-export class ReaderAlert {
+function readRule(value) {
+  const { kind = "call", call, share, seconds, price, size } = value ?? {};
+  if (kind === "call") {
+    const known = [ANY, 0, 2].includes(call) && share >= 0 && share <= 1 && seconds >= 0 && seconds <= 3600;
+    return known ? { kind, call, share: Number(share), seconds: Number(seconds) } : null;
+  }
+  if (kind === "price") return price > 0 ? { kind, price: Number(price) } : null;
+  if (kind === "feed") return { kind };
+  return KINDS.includes(kind) && size > 0 ? { kind, size: Number(size) } : null;
+}
+
+// The alerts with their form, a dialog. `said`: called with the sentence of one that went off; `changed`: when one is set or removed.
+export class ReaderAlerts {
   constructor(parent, store, said, changed) {
-    Object.assign(this, { store, said, changed, rule: readRule(kept()), watch: new RuleWatch() });
+    Object.assign(this, { store, said, changed, alerts: readRules(kept()).map(watched) });
     this.dialog = element("dialog", "terminal-alerting", parent);
     this.dialog.addEventListener("keydown", (event) => event.stopPropagation()); // the page's keys are not for who fills this in
   }
@@ -116,7 +121,7 @@ export class ReaderAlert {
   configure(config, format) {
     const { source, head } = this.config ?? {};
     Object.assign(this, { config, format });
-    if (source !== config.source || head !== config.head) this.watch = new RuleWatch();
+    if (source !== config.source || head !== config.head) this.alerts = this.alerts.map(({ rule }) => watched(rule));
   }
 
   // Rows that the venue has confirmed: one that it has not may be taken back (D27).
@@ -127,16 +132,18 @@ export class ReaderAlert {
 
   // The newest rows, after each frame and change of status.
   look() {
-    if (!this.rule || !this.config) return;
+    if (!this.alerts.length || !this.config) return;
     const fresh = FRESH.includes(this.config.statusNames[this.store.status]);
-    const row = this.watch.look(this.rows, this.rule, this.config.head, fresh, this.store.trades);
-    if (row) this.goOff(row, fresh);
+    for (const { rule, watch } of this.alerts) {
+      const row = watch.look(this.rows, rule, this.config.head, fresh, this.store.trades);
+      if (row) this.goOff(rule, row, fresh);
+    }
   }
 
-  goOff(row, fresh) {
+  goOff(rule, row, fresh) {
     const { labels, symbol, head } = this.config;
-    const rule = this.rule.kind === "feed" ? labels.alertFeed[fresh ? 1 : 0] : this.words({ ...this.rule, call: row.calls[head] });
-    const text = fillIn(labels.alertText, { symbol, rule });
+    const words = rule.kind === "feed" ? labels.alertFeed[fresh ? 1 : 0] : this.words({ ...rule, call: row.calls[head] });
+    const text = fillIn(labels.alertText, { symbol, rule: words });
     this.said(text);
     sound();
     try {
@@ -156,7 +163,7 @@ export class ReaderAlert {
   // -- the form -------------------------------------------------------------------------------------------------------
 
   open() {
-    this.build(this.rule ?? this.propose("call"));
+    this.build(this.propose("call"));
     this.dialog.showModal();
   }
 
@@ -169,6 +176,7 @@ export class ReaderAlert {
     const form = element("form");
     element("h2", "", form).textContent = labels.alert;
     element("p", "", form).textContent = labels.alertAbout;
+    this.addList(form, rule);
     const kinds = field(form, labels.alertWhen, "select");
     for (const kind of KINDS) kinds.add(new Option(labels.alertKinds[kind], kind, false, kind === rule.kind));
     kinds.addEventListener("change", () => this.build(this.propose(kinds.value)));
@@ -203,18 +211,21 @@ export class ReaderAlert {
     return fillIn(this.config.labels.alertPast, { count: this.format.number(count, 0), span });
   }
 
+  // The alerts that are set, each with a press that removes it.
+  addList(form, shown) {
+    const list = element("ul", "", form);
+    for (const { rule } of this.alerts) {
+      const item = element("li", "", list);
+      item.append(this.words(rule));
+      addPress(item, this.config.labels.alertRemove, () => this.keep(this.alerts.filter((one) => one.rule !== rule), shown));
+    }
+  }
+
   addPresses(form, read) {
     const { labels } = this.config;
     const presses = element("div", "presses", form);
-    const press = (name, act) => {
-      const made = element("button", "", presses);
-      made.textContent = name;
-      if (act) made.addEventListener("click", act);
-      else made.type = "submit";
-    };
-    press(labels.alertSet);
-    if (this.rule) press(labels.alertRemove, () => this.set(null));
-    press(labels.close, () => this.dialog.close());
+    addPress(presses, labels.alertSet).disabled = this.alerts.length === MOST;
+    addPress(presses, labels.close, () => this.dialog.close());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.set(read());
@@ -222,23 +233,39 @@ export class ReaderAlert {
     const state = element("p", "state", form);
     state.setAttribute("role", "status");
     const denied = globalThis.Notification?.permission !== "granted";
-    state.textContent = this.rule ? `${fillIn(labels.alertIs, { rule: this.words(this.rule) })}${denied ? ` ${labels.alertDenied}` : ""}` : labels.alertNone;
+    const full = this.alerts.length === MOST && fillIn(labels.alertMost, { count: MOST });
+    put(state, this.alerts.length ? full || (denied ? labels.alertDenied : "") : labels.alertNone);
   }
 
-  // Keep a rule, or none. The press is when a browser may be asked for its notifications, and lets the page sound.
+  // Set one more. The press is when a browser may be asked for its notifications, and lets the page sound.
   async set(rule) {
-    this.rule = rule;
-    this.watch = new RuleWatch();
-    keep(rule);
-    if (rule) sound(0);
-    const shown = rule ?? this.propose("call");
-    this.build(shown);
-    this.changed();
-    if (rule && globalThis.Notification?.permission === "default") {
+    const known = this.alerts.some((one) => JSON.stringify(one.rule) === JSON.stringify(rule));
+    sound(0);
+    this.keep(known ? this.alerts : [...this.alerts, watched(rule)], rule);
+    if (globalThis.Notification?.permission === "default") {
       await Notification.requestPermission();
-      this.build(shown);
+      this.build(rule);
     }
   }
+
+  // Keep these alerts, with a rule in the form.
+  keep(alerts, shown) {
+    this.alerts = alerts;
+    keep(alerts.map(({ rule }) => rule));
+    this.build(shown);
+    this.changed();
+  }
+}
+
+const watched = (rule) => ({ rule, watch: new RuleWatch() });
+
+// A button; without an act the one that sends its form.
+function addPress(parent, name, act) {
+  const made = element("button", "", parent);
+  made.textContent = name;
+  made.type = act ? "button" : "submit";
+  if (act) made.addEventListener("click", act);
+  return made;
 }
 
 function field(form, name, tag, values = {}) {
@@ -256,9 +283,9 @@ function kept() {
   }
 }
 
-function keep(rule) {
+function keep(rules) {
   try {
-    if (rule) localStorage.setItem(KEPT, JSON.stringify(rule));
+    if (rules.length) localStorage.setItem(KEPT, JSON.stringify(rules));
     else localStorage.removeItem(KEPT);
   } catch {
     // then it holds until the page is left

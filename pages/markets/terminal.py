@@ -286,7 +286,7 @@ def _call_labels(horizon: str) -> dict[str, Any]:
 
 
 def _alert_labels(horizon: str) -> dict[str, Any]:
-    """Words of the reader's alert (terminal_alert.js)."""
+    """Words of the reader's alerts (terminal_alert.js)."""
     return {
         "alert": _("Alert"),
         "alertAbout": _(
@@ -318,7 +318,7 @@ def _alert_labels(horizon: str) -> dict[str, Any]:
         "alertSet": _("Set the alert"),
         "alertRemove": _("Remove the alert"),
         "alertNone": _("No alert is set."),
-        "alertIs": _("Set: {rule}."),
+        "alertMost": _("{count} alerts are the most: remove one to set another."),
         "alertDenied": _("This browser shows no notifications of this page; the sound and the line on the screen remain."),
         "alertText": _("{symbol}: {rule}"),
         "close": _("Close"),

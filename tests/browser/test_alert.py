@@ -31,7 +31,7 @@ def opened(page: Page, address: str) -> Page:
     return page
 
 
-def test_an_alert_is_set_goes_off_once_and_is_kept(new_page: NewPage, app: AppServer) -> None:
+def test_alerts_are_set_go_off_once_and_are_kept(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/live?source=recording&rec=binance_spot_nexousdt_2024-07-24&speed=10.0&h=10")
     opened(page, page.url)
     page.get_by_role("button", name="Alert", exact=True).click()
@@ -42,12 +42,17 @@ def test_an_alert_is_set_goes_off_once_and_is_kept(new_page: NewPage, app: AppSe
     form.get_by_label("with a probability of at least (%)").fill("1")
     form.get_by_label("for so many seconds").fill("2")
     form.get_by_role("button", name="Set the alert").click()
-    expect(form.get_by_role("status")).to_have_text("Set: Any, at least 1.0%, for 2 s.", timeout=PATIENCE_MS)
+    listed = form.get_by_role("listitem")
+    expect(listed).to_have_text(["Any, at least 1.0%, for 2 sRemove the alert"], timeout=PATIENCE_MS)
     assert page.evaluate("noted.asked") == 1
+    form.get_by_label("When").select_option("a large size rests")
+    form.get_by_label("of at least").fill("1e9")
+    form.get_by_role("button", name="Set the alert").click()
+    expect(listed).to_have_count(2)
     form.get_by_role("button", name="Close").click()
     line = page.locator(".terminal-alert")
     expect(line).to_have_text(re.compile(r"^NEXO/USDT: (Up|Down|Stationary), at least 1.0%, for 2 s$"), timeout=PATIENCE_MS)
-    assert page.evaluate("noted.shown") == line.all_text_contents() and page.evaluate("noted.tones") == 2  # one when it was set
+    assert page.evaluate("noted.shown") == line.all_text_contents() and page.evaluate("noted.tones") == 3  # one when each was set
     seen = page.evaluate("document.querySelector('.terminal').terminal.store.step")
     page.wait_for_function(
         f"document.querySelector('.terminal').terminal.store.step > {seen} + 40", timeout=PATIENCE_MS
@@ -59,7 +64,10 @@ def test_an_alert_is_set_goes_off_once_and_is_kept(new_page: NewPage, app: AppSe
     expect(page.get_by_role("button", name="Alert", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(line).to_have_count(1, timeout=PATIENCE_MS)
     page.get_by_role("button", name="Alert", exact=True).click()
-    form.get_by_role("button", name="Remove the alert").click()
+    listed.first.get_by_role("button", name="Remove the alert").click()
+    expect(listed).to_have_text(re.compile("rest at a price"))
+    listed.get_by_role("button", name="Remove the alert").click()
+    expect(form.get_by_role("status")).to_have_text("No alert is set.")
     assert page.evaluate("localStorage.getItem('observatory:alert')") is None
     expect(page.locator(".terminal-tool[aria-pressed=true]")).to_have_count(0)
 

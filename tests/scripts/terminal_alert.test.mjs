@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { countRings, proposed, readRule, RuleWatch } from "../../assets/scripts/terminal_alert.js";
+import { countRings, proposed, readRules, RuleWatch } from "../../assets/scripts/terminal_alert.js";
 
 const UP = { kind: "call", call: 2, share: 0.6, seconds: 1 };
 const STEP = 250;
@@ -78,11 +78,13 @@ test("rows that come together count one by one, and what was there before is pas
   assert.equal(watch.look(meanwhile, UP, 1, true)?.time, 209 * STEP);
 });
 
-test("what the browser kept is a rule or nothing", () => {
-  assert.deepEqual(readRule('{"call":0,"share":0.5,"seconds":2,"more":1}'), { kind: "call", call: 0, share: 0.5, seconds: 2 });
-  assert.deepEqual(['{"kind":"wall","size":3,"x":1}', '{"kind":"price","price":2.5}', '{"kind":"feed"}'].map(readRule), [{ kind: "wall", size: 3 }, { kind: "price", price: 2.5 }, { kind: "feed" }]);
-  for (const wrong of ['{"kind":"wall","size":0}', '{"kind":"price"}', '{"kind":"other","size":1}', null, "", "[", "null", "{}", '{"call":1,"share":0.5,"seconds":2}', '{"call":0,"share":5,"seconds":2}', '{"call":0,"share":0.5,"seconds":-1}', '{"call":0,"share":"x","seconds":1}']) {
-    assert.equal(readRule(wrong), null, String(wrong));
+test("what the browser kept are rules or nothing", () => {
+  const call = { kind: "call", call: 0, share: 0.5, seconds: 2 };
+  assert.deepEqual(readRules('{"call":0,"share":0.5,"seconds":2,"more":1}'), [call]); // one alone, as it was kept once
+  assert.deepEqual(readRules('[{"kind":"wall","size":3,"x":1},null,{"kind":"price","price":2.5},{"kind":"feed"}]'), [{ kind: "wall", size: 3 }, { kind: "price", price: 2.5 }, { kind: "feed" }]);
+  assert.equal(readRules(JSON.stringify(places(1, 9).map((price) => ({ kind: "price", price })))).length, 6);
+  for (const wrong of ['{"kind":"wall","size":0}', '{"kind":"price"}', '{"kind":"other","size":1}', null, "", "[", "null", "{}", "[7]", '{"call":1,"share":0.5,"seconds":2}', '{"call":0,"share":5,"seconds":2}', '{"call":0,"share":0.5,"seconds":-1}', '{"call":0,"share":"x","seconds":1}']) {
+    assert.deepEqual(readRules(wrong), [], String(wrong));
   }
 });
 
