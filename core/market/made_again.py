@@ -80,10 +80,10 @@ class MadeAgain:
     without_outcome: int
     uncalled: int
     beyond_replay: int
-    leads: int = 0
-    leads_equal: int = 0
-    leads_beyond: int = 0
-    without_leads: int = 0
+    leads: int
+    leads_equal: int
+    leads_beyond: int
+    without_leads: int
     different: dict[str, Any] | None = None
 
 
@@ -135,21 +135,10 @@ def make_again(
         one.make_again(predictors, advance)
         done += 2 * len(one.rows)
         advance(0)
-    leads = sum((one.leads for one in journals), Counter[str]())
-    return MadeAgain(
-        predictions=sum(len(one.why) for one in journals),
-        equal=sum(int((one.why == 0).sum()) for one in journals),
-        late=sum(one.late for one in journals),
-        early=sum(one.early for one in journals),
-        without_outcome=sum(one.without_outcome for one in journals),
-        uncalled=sum(one.uncalled for one in journals),
-        beyond_replay=sum(len(one.why) for one in journals if not one.is_whole),
-        leads=leads.total() - leads["none"],
-        leads_equal=leads["equal"],
-        leads_beyond=leads["beyond"],
-        without_leads=leads["none"],
-        different=next((found for one in journals if (found := one.different) is not None), None),
-    )
+    counts = Counter[str]()
+    for one in journals:
+        counts.update(one.counts())
+    return MadeAgain(**counts, different=next((found for one in journals if (found := one.different) is not None), None))
 
 
 def _day_of(path: Path) -> Path:
@@ -227,18 +216,24 @@ class _Journal:
         head = str(self._told["head"].iloc[line])
         return {"timestamp": int(self._time[line]), "head": head, "why": self.REASONS[self.why[line]]}
 
-    @property
-    def late(self) -> int:
-        """Lines written more than a step after their row."""
-        return int((self._told["written"].to_numpy() > self._time + STEP_MS).sum())
+    def counts(self) -> dict[str, int]:
+        """Numbers of `MadeAgain`."""
+        written = self._told["written"].to_numpy()
+        return {
+            "predictions": len(self.why),
+            "equal": int((self.why == 0).sum()),
+            "late": int((written > self._time + STEP_MS).sum()),
+            "early": int((written < self._time).sum()),
+            "without_outcome": self._without_outcome(),
+            "uncalled": self.uncalled,
+            "beyond_replay": 0 if self.is_whole else len(self.why),
+            "leads": self.leads.total() - self.leads["none"],
+            "leads_equal": self.leads["equal"],
+            "leads_beyond": self.leads["beyond"],
+            "without_leads": self.leads["none"],
+        }
 
-    @property
-    def early(self) -> int:
-        """Lines written before their row."""
-        return int((self._told["written"].to_numpy() < self._time).sum())
-
-    @property
-    def without_outcome(self) -> int:
+    def _without_outcome(self) -> int:
         """Lines of which nobody knows what came."""
         row, there = self._row_of(self._time)
         codes = self._told["head"].to_numpy()

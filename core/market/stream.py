@@ -137,7 +137,11 @@ def score_rows(board: Scoreboard) -> FloatArray:
     standing, nearest, per_call, until_ms = _standings([one.lead for one in of_heads], horizons)
     here = [one.here for one in of_heads]
     goes_on = np.array([max(FEWEST, one.independent + 1) <= one.here.outcomes for one in of_heads])
-    since_journal = [[one.since_ms for one in here], [one.outcomes for one in here], *_standings(here, horizons)]
+    since_journal: list[list[float]] = [
+        [one.since_ms for one in here],
+        [one.outcomes for one in here],
+        *_standings(here, horizons),
+    ]
     judged: dict[str, ArrayLike] = {
         "nearest": nearest,
         "nearestCall": [board.rule_call(head, one.nearest) for head, one in enumerate(of_heads)],

@@ -27,7 +27,8 @@ def delete(folder: Path, entry: Recording) -> None:
     Raises:
         BookError: for what is not the library's own. OSError: where the disk refuses.
     """
-    _own(entry)
+    if entry.bundled:
+        raise BookError("{name} came with the app: it cannot be deleted", name=entry.name)
     for path in entry.paths:
         if is_segment(path):
             for kind in KINDS:
@@ -60,11 +61,6 @@ def _blocks(rows: RecordedRows) -> Iterator[RowBlock]:
     for first in range(0, len(rows), GROUP_ROWS // 4):
         part = rows.block(first, first + GROUP_ROWS // 4, deep=True)
         yield part.timestamps, part.levels if part.deep is None else np.concatenate([part.levels, part.deep], axis=1)
-
-
-def _own(entry: Recording) -> None:
-    if entry.bundled:
-        raise BookError("{name} came with the app: it cannot be deleted", name=entry.name)
 
 
 def _remove_empty(folder: Path, root: Path) -> None:

@@ -74,15 +74,6 @@ def test_a_killed_recordings_journal_gives_back_deep_rows_and_shallow_ones(tmp_p
     assert rows.deep is not None and np.isfinite(rows.deep).sum(axis=1).tolist() == [0, 4, 8, 12]
 
 
-def test_a_segment_also_ends_where_time_runs_back(tmp_path: Path) -> None:
-    book = books(1)[0]
-    with SegmentWriter(tmp_path, "x") as writer:
-        for at in (0, 250, 10_000, 10_250, 500, 750):
-            writer.add(Row(START_MS + at, book))
-    found = [[int(time) - START_MS for time in read_rows(path).timestamps] for path in writer.files]
-    assert found == [[0, 250, 10_000, 10_250], [500, 750]]
-
-
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
     for book in books(3):
         with SegmentWriter(tmp_path, "x") as writer:
@@ -106,12 +97,6 @@ def test_a_disk_that_refuses_leaves_no_half_a_file(tmp_path: Path, monkeypatch: 
     monkeypatch.undo()
     writer.close()
     assert len(writer.files) == 1  # nothing was lost
-
-
-def test_an_empty_recording_writes_nothing(tmp_path: Path) -> None:
-    with SegmentWriter(tmp_path, "x") as writer:
-        pass
-    assert writer.files == []
 
 
 def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from core.files import lock
-from core.market.book import read_rows
 from core.market.events import Row, Trade
 from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
-from tests.core.market.helpers import read_trades
 
 START_MS = 1_700_000_000_000
 RECORDING = """
@@ -77,27 +75,6 @@ def test_a_killed_process_loses_a_few_seconds_at_most(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows.levels, expected(len(rows)))
     assert writer.files[0].name == "rows_1700000000000.parquet"
     assert not list(tmp_path.glob(".*"))
-
-
-def killed_writer(folder: Path, levels: np.ndarray, **options: int) -> SegmentWriter:
-    """A writer whose process has ended without closing it."""
-    writer = SegmentWriter(folder, "BTC/USDT", **options)
-    for row, book in enumerate(levels):
-        writer.add_trade(Trade(price=1.0 + row, size=2.0, side="buy", exchange_ms=START_MS + 250 * row))
-        writer.add(Row(START_MS + 250 * row, book))
-        writer.save_journal()
-    assert writer._journal is not None
-    writer._journal.close()
-    return writer
-
-
-def test_rows_and_trades_come_back_from_the_journal(tmp_path: Path) -> None:
-    levels = expected(10)
-    killed_writer(tmp_path, levels)
-    SegmentWriter(tmp_path, "BTC/USDT").close()
-    (path,) = tmp_path.rglob("rows_*.parquet")
-    np.testing.assert_array_equal(read_rows(path).levels, levels)
-    assert [trade.price for trade in read_trades(path)] == [1.0 + row for row in range(10)]
 
 
 def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:

@@ -31,16 +31,6 @@ def test_a_recording_is_what_the_index_says(one: Recording) -> None:
     assert all(rows.timestamps[0] - STEP_MS < trade.exchange_ms <= rows.timestamps[-1] for trade in trades)
 
 
-def test_there_are_ten_minutes_of_each_coin_and_an_hour_of_nexo() -> None:
-    seconds: dict[str, float] = {}
-    for one in recordings():
-        coin = one.market.split("/")[0]
-        seconds[coin] = seconds.get(coin, 0) + one.seconds
-    assert seconds["BTC"] >= 600
-    assert seconds["ETH"] >= 600
-    assert seconds["NEXO"] >= 3600
-
-
 def test_trades_lie_about_the_book_of_their_moment() -> None:
     one = find_recording("binance_spot_btcusdt_2024-08-08")
     rows = read_rows(one.path)
@@ -60,11 +50,6 @@ def test_trades_lie_about_the_book_of_their_moment() -> None:
 def test_a_wrong_name_is_answered_with_the_right_ones() -> None:
     with pytest.raises(RecordingError, match="there is no recording 'x': choose one of binance_spot_nexousdt_2024-07-24, "):
         find_recording("x")
-
-
-def test_a_folder_without_an_index_is_said_to_be_one(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="does not list the bundled recordings"):
-        recordings(tmp_path)
 
 
 def test_the_licence_is_there_and_the_rest_of_the_folder_is_listed() -> None:
