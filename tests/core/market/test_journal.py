@@ -251,11 +251,12 @@ def test_a_tail_without_calls_and_calls_written_before_their_row_are_said(
 
 def test_each_day_is_a_journal_of_its_own(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
     midnight = int(BOOK.timestamps[0]) // DAY_MS * DAY_MS + DAY_MS
+    recorded(tmp_path, at(BOOK[:100], midnight - 90_000), predictor)  # another run, whose leads both days go on with
     files = recorded(tmp_path, at(BOOK[:400], midnight - 200 * 250), predictor)
     assert [path.parent.parent.name for path in files] == ["2023-11-14", "2023-11-15"]
-    for path in files:
+    for path, rows, leads in zip(files, (200 - 23 + 100 - 23, 200 - 23), (8, 4), strict=True):
         result = again([path], shelf)
-        assert result.equal == result.predictions == 4 * (200 - 23) and result.leads_equal == 4
+        assert result.equal == result.predictions == 4 * rows and result.leads_equal == result.leads == leads
 
 
 def test_a_restart_and_another_checkpoint_begin_a_journal_and_all_are_made_again(
