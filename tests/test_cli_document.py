@@ -120,10 +120,7 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
     "evaluate tlob --data A.parquet --label": (lambda: books("A.parquet"), "--horizon 10"),
     "evaluate tlob --data FOLDER": (excerpts, ""),
     "evaluate vit": (idx, ""),
-    "evaluate iiga --data FOLDER --split dev --json": (
-        digits,
-        "--clips 1",
-    ),
+    "evaluate iiga --data FOLDER --split dev --json": (digits, "--clips 1"),
     "evaluate iiga --data FOLDER --split dev --frame": (digits, "--clips 1"),
     "evaluate iiga --data FOLDER --backgrounds": (
         lambda: (digits(), link(Path("PICTURES"), ROOT / "assets" / "screenshots")),

@@ -131,10 +131,7 @@ def test_every_path_that_is_written_has_its_variable_in_the_image(monkeypatch: p
         monkeypatch.delenv(name)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    written = [
-        places.library_folder(),
-        Path.home(),
-    ]
+    written = [places.library_folder(), Path.home()]
     assert all(path is not None and path.is_relative_to("/data") for path in written)
 
 

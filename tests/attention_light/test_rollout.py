@@ -43,12 +43,7 @@ def test_where_attention_is_all_there_is_rollout_is_the_model():
 
 
 @settings(deadline=None, max_examples=30)
-@given(
-    st.integers(1, 5),
-    st.integers(1, 4),
-    st.integers(1, 7),
-    st.integers(0, 9),
-)
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 7), st.integers(0, 9))
 def test_rows_sum_to_one(layers, heads, size, seed):
     weights = np.random.default_rng(seed).dirichlet(np.ones(size), (layers, heads, size))
     rolled = rollout(list(weights))

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.market.store.index import recordings
 from core.market.windows import FrozenWindow
 from tests.browser.conftest import NewPage
-from tests.browser.reader import PATIENCE_MS, drawn, stat
+from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 
 STAGE = "[data-light=book][data-value]"
 ANSWER = "[data-testid=stMarkdownContainer] strong"
-RECORDING = recordings()[0]
 
 
 def answer(page: Page) -> str:
@@ -85,13 +83,6 @@ def test_the_newest_window_of_a_running_feed_is_followed(new_page: NewPage, app:
     page = new_page(app, "/attention?window=live")
     page.wait_for_selector(STAGE, timeout=2 * PATIENCE_MS)
     expect(page.locator(ANSWER).first).not_to_have_text(answer(page), timeout=PATIENCE_MS)
-
-
-def test_inputs_and_completeness(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/attention?second=100&view=inputs")
-    drawn(page, ".st-key-attribution_inputs .live-plot")
-    difference, total = (float(stat(page, name).replace("−", "-")) for name in ("to be explained", "sum of attributions"))
-    assert abs(total - difference) <= 0.01 * abs(difference) + 2e-5  # shown to five decimals
 
 
 OPTIONS_WITHIN_THEIR_ROWS = """

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import NewPage, assert_fits, navigate, settled
+from tests.browser.conftest import NewPage, navigate, settled
 from tests.browser.reader import PATIENCE_MS, drawn, stat
 from tests.browser.server import ROOT, AppServer, serve
 
@@ -41,13 +41,6 @@ def test_pages_streams_and_scripts_stand_under_the_path(new_page: NewPage, under
     expect(page.locator("#matrix-origin .katex math")).to_have_count(1, timeout=PATIENCE_MS)
     page.goto(under.url + "/optimisers")
     drawn(page, ".st-key-surface_plot .live-plot")
-
-
-def test_a_phones_front_page_stands_under_the_path(new_page: NewPage, under: AppServer) -> None:
-    page = new_page(under, "/", width=390)
-    assert_fits(page)
-    page.goto(f"{under.url}/class/42?lang=es")  # a page that is gone leads on, with what its link chose
-    expect(page).to_have_url(f"{under.url}/learn?lang=es")
 
 
 def test_the_search_takes_what_is_typed_and_says_what_it_found(new_page: NewPage, under: AppServer) -> None:

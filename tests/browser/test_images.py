@@ -74,22 +74,6 @@ def test_an_upload_is_ranked_and_its_link_opens_the_same_view(
     assert other.url.removeprefix(app.url) == path
 
 
-def test_bad_files_leave_the_page_alive(uploads: Page, tmp_path: Path) -> None:
-    (tmp_path / "paper.png").write_bytes(b"%PDF-1.7 ...")
-    (tmp_path / "empty.jpg").write_bytes(b"")
-    (tmp_path / "cut.png").write_bytes(shop_picture(tmp_path, 1, "whole.png").read_bytes()[:400])
-    for name, words in (
-        ("paper.png", "the file is a PDF"),
-        ("empty.jpg", "the file is empty"),
-        ("cut.png", "the file is damaged"),
-    ):
-        uploads.locator("input[type=file]").set_input_files(tmp_path / name)
-        expect(uploads.get_by_text(f"{name}: {words}")).to_be_visible(timeout=PATIENCE_MS)
-    uploads.locator("input[type=file]").set_input_files(shop_picture(tmp_path, 1, "pullover.webp"))
-    uploads.wait_for_selector(STAGE, timeout=PATIENCE_MS)
-    expect(uploads.get_by_text("WEBP, 360 x 480 pixels")).to_be_visible(timeout=PATIENCE_MS)
-
-
 def test_the_picture_is_the_first_screen_and_a_patch_lights_what_it_looks_at(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/classify?photo=4")
     page.wait_for_selector(STAGE, timeout=PATIENCE_MS)

@@ -27,21 +27,6 @@ def test_a_click_on_a_row_reads_that_query_and_the_link_keeps_it(new_page: NewPa
         expect(outlined.locator("th")).to_have_text("drank", timeout=PATIENCE_MS)
 
 
-def test_a_link_opens_the_exact_state_of_every_page(new_page: NewPage, app: AppServer) -> None:
-    links = {
-        "/positions?part=rotation&n=20&d=16&k=4&i=3": "Pair 3 of position 5, turned by 4 steps",
-        "/permutation?order=5,4,3,2,1&places=true": "Not equivariant",
-        "/recurrent?part=lstm&seq=letters&text=hola&step=3&unit=2": "Step 3 (l), unit 2.",
-    }
-    for path, told in links.items():
-        page = new_page(app, path)
-        expect(page.get_by_text(told).first).to_be_visible(timeout=PATIENCE_MS)
-        asked = dict(part.split("=") for part in path.split("?")[1].split("&"))
-        shown = page.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
-        assert {key: shown.get(key) for key in asked} == asked
-        page.close()
-
-
 def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/positions?n=32")
     drawn(page, ".st-key-pe_matrix .live-plot")
@@ -88,14 +73,6 @@ def test_on_a_projector_one_figure_takes_half_and_nothing_is_cut(new_page: NewPa
     expect(page.get_by_role("button", name="Undo")).to_be_in_viewport(timeout=PATIENCE_MS)
 
 
-def test_shuffling_moves_the_words_and_the_rows_stay_equal(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/permutation?lang=en")
-    drawn(page, '[data-key="permutation_after"]')
-    page.get_by_role("button", name="Reverse").click()
-    page.wait_for_url(re.compile("order="), timeout=PATIENCE_MS)
-    expect(page.get_by_text("Equivariant: largest")).to_be_visible(timeout=PATIENCE_MS)
-
-
 def test_the_views_notebook_is_downloaded_with_its_values(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     page = new_page(app, "/positions?n=20")
     drawn(page, '[data-key="pe_matrix"]')
@@ -104,14 +81,6 @@ def test_the_views_notebook_is_downloaded_with_its_values(new_page: NewPage, app
     file = tmp_path / "positions.ipynb"
     download.value.save_as(file)
     assert "LENGTH = 20  # positions" in file.read_text(encoding="utf-8")
-
-
-def test_a_followed_numbers_equation_is_drawn(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/attention-steps?part=scores")
-    drawn(page, '[data-key="steps_raw"]')
-    page.wait_for_selector("#matrix-origin", state="attached", timeout=PATIENCE_MS)  # its script listens from then on
-    page.locator('[data-key="steps_raw"] tbody td').first.click()
-    expect(page.locator("#matrix-origin .katex math")).to_have_count(1, timeout=PATIENCE_MS)
 
 
 def test_a_parts_tab_replaces_the_address_and_adds_nothing_to_the_history(new_page: NewPage, app: AppServer) -> None:

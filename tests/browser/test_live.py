@@ -285,14 +285,6 @@ def test_the_models_card_is_made_once_it_is_opened(live: Page) -> None:
     expect(counted).to_have_count(0, timeout=PATIENCE_MS)
 
 
-def test_the_stream_is_closed_to_strangers(live: Page, app: AppServer) -> None:
-    codes = live.evaluate("""() => new Promise((done) => {
-        const socket = new WebSocket(`ws://${location.host}/stream/market?ticket=guessed`);
-        socket.onclose = (event) => done(event.code);
-    })""")
-    assert codes in (1006, 4403)  # refused before or after the handshake
-
-
 @pytest.mark.parametrize("width", [390, 1024, 2560])
 def test_it_fits_every_width(live: Page, width: int) -> None:
     live.set_viewport_size({"width": width, "height": 900})
@@ -414,20 +406,6 @@ def test_nothing_of_a_market_stands_under_the_name_of_another(live: Page) -> Non
         assert "".join(live.locator(f".terminal {empty}").all_text_contents()).strip() == "", empty
     expect(live.locator(".terminal-tape")).to_be_hidden()
     assert live.locator(STAT).count() == 2  # status and name
-
-
-def test_a_live_exchange_without_a_network_says_so(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/live?source=live&ex=binance&sym=BTC%2FUSDT")
-    status = page.locator(STAT, has=page.get_by_text("Status", exact=True)).locator("dd").first
-    expect(status).to_have_text(re.compile("Reconnecting|Live|Warming up"), timeout=PATIENCE_MS)
-    if "Reconnecting" in status.inner_text():
-        expect(page.locator(".terminal-notice")).to_have_text(re.compile("trying again"), timeout=PATIENCE_MS)
-
-
-def test_a_link_opens_the_same_view_in_spanish(new_page: NewPage, app: AppServer) -> None:
-    page = opened(new_page(app, "/live?label=forward&h=20&lang=es"))
-    expect(page.locator(".terminal-call h2").first).to_have_text(re.compile("TLOB.* 5 "), timeout=PATIENCE_MS)  # 20 steps
-    assert "h=20" in page.url
 
 
 def test_a_page_whose_ticket_is_forgotten_asks_for_another(new_page: NewPage, app: AppServer) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage, assert_fits
-from tests.browser.reader import PATIENCE_MS, drawn, frames, stat
+from tests.browser.reader import PATIENCE_MS, drawn, frames
 from tests.browser.server import AppServer
-from tests.core.signs.video_files import film, grey
 
 TRELLIS = ".st-key-ctc_trellis .live-plot"
 
@@ -29,44 +27,6 @@ def test_a_click_on_the_trellis_shows_its_step(new_page: NewPage, app: AppServer
     plot.hover(position={"x": x - 3, "y": y})
     plot.click(position={"x": x, "y": y})
     page.wait_for_url(re.compile(r"at=5.*state=4|state=4.*at=5"), timeout=PATIENCE_MS)
-
-
-def test_a_target_moves_the_lab_and_the_link_opens_it_again(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/ctc?length=3")
-    field = page.get_by_label("Target: labels apart by spaces")
-    field.fill("A A B")
-    field.press("Enter")
-    expect(page.get_by_text("3 frames cannot hold this target")).to_be_visible(timeout=PATIENCE_MS)
-    page.wait_for_url(re.compile("target=A"), timeout=PATIENCE_MS)
-    other = new_page(app, page.url.removeprefix(app.url))
-    expect(other.get_by_text("3 frames cannot hold this target")).to_be_visible(timeout=PATIENCE_MS)
-    assert stat(other, "Loss") == "∞"
-
-
-def test_typing_a_hypothesis_changes_the_rate(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/metrics?ref=A+B+C+D")
-    field = page.get_by_role("textbox", name="Hypothesis: what was recognised")
-    field.fill("A B C")
-    field.press("Control+Enter")
-    page.wait_for_url(re.compile(r"hyp=A\+B\+C"), timeout=PATIENCE_MS)
-    expect(page.locator(".stat-strip .stat", has=page.get_by_text("WER", exact=True)).locator("dd").first).to_have_text(
-        "25.0%", timeout=PATIENCE_MS
-    )
-
-
-def test_an_uploaded_film_is_read_and_its_link_works(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
-    file = tmp_path / "wall.webm"
-    file.write_bytes(film([grey(120, 96, 64)] * 20, kind="webm"))
-    page = new_page(app, "/recognise?input=video&model=iiga_digits&sview=time")
-    page.locator("input[type=file]").first.set_input_files(file)
-    drawn(page, ".st-key-signs_clip .live-plot")
-    page.wait_for_url(re.compile("file=[0-9a-f]{12}"), timeout=PATIENCE_MS)
-    expect(page.get_by_text("96 x 64, 10.0 frames a second, vp8")).to_be_visible(timeout=PATIENCE_MS)
-    other = new_page(app, page.url.removeprefix(app.url))
-    drawn(other, ".st-key-signs_clip .live-plot")
-    page.get_by_role("radio", name="Numbers").click()
-    page.wait_for_selector(".stat-strip", timeout=PATIENCE_MS)
-    assert stat(page, "Frames") == "16"
 
 
 STAGE = "[data-light=film]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from base64 import b64decode
 from pathlib import Path
@@ -170,7 +169,3 @@ def test_links_that_the_live_page_had_at_the_root_are_known_by_their_parameters(
     names = {name for file in folder.glob("*.py") for name in re.findall(r'"(\w+)"', file.read_text(encoding="utf-8"))}
     of_old_links = {"cutoff", "profile", "contrast", "ticks"}
     assert OF_THE_LIVE_PAGE - names == of_old_links and "colours" in OF_THE_LIVE_PAGE
-
-
-def test_the_file_is_small() -> None:
-    assert front.FILE.stat().st_size < 150_000 and json.loads(front.FILE.read_text(encoding="utf-8"))

@@ -90,13 +90,6 @@ def test_reliability_equals_the_loop(calls: list[tuple[float, bool]], bins: int)
     np.testing.assert_allclose(found["edges"], [i / bins for i in range(bins + 1)])
 
 
-def test_certainty_lies_in_the_last_bin_and_is_calibrated_when_right() -> None:
-    found = scores.reliability([1.0, 1.0], [True, True])
-    assert found["count"].tolist() == [0] * 14 + [2]
-    assert found["gap"][0] == 0
-    assert scores.reliability([1.0, 1.0], [True, False])["gap"][0] == 0.5
-
-
 def test_reliability_of_nothing_is_empty() -> None:
     found = scores.reliability([], [])
     assert found["gap"][0] == 0

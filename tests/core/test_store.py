@@ -21,36 +21,12 @@ def store_of(
     return BoundedStore(key=lambda data: hashlib.sha256(data).hexdigest(), size=len, limit=limit, max_bytes=max_bytes)
 
 
-def test_what_is_kept_is_found_by_the_hash_of_its_content() -> None:
-    store = store_of()
-    key = store.keep(b"a")
-    assert key == hashlib.sha256(b"a").hexdigest() and store.find(key) == b"a"
-    assert store.find("nothing") is None
-
-
 def test_the_one_unused_for_longest_goes() -> None:
     store = store_of(most=2)
     a, b = store.keep(b"a"), store.keep(b"b")
     store.find(a)
     store.keep(b"c")
     assert store.find(b) is None and store.values() == [b"c", b"a"]
-
-
-def test_the_same_content_is_kept_once() -> None:
-    store = store_of(max_bytes=10)
-    for _ in range(5):
-        store.keep(b"12345")
-    store.keep(b"67890")
-    assert store.values() == [b"67890", b"12345"]  # 10 bytes, not 30
-
-
-def test_a_value_above_the_bound_takes_the_place_of_all_others() -> None:
-    store = store_of(max_bytes=4)
-    store.keep(b"12")
-    store.keep(b"1234567")
-    assert store.values() == [b"1234567"]
-    store.keep(b"12")
-    assert store.values() == [b"12"]
 
 
 def test_a_visitor_and_an_address_with_too_many_lose_their_own() -> None:

@@ -29,11 +29,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
     rng = np.random.default_rng(rows)
     book = random_book(max(rows, 1), 0)
     times, levels = book.timestamps[:rows], book.levels[:rows]
-    fields = [
-        ("timestamp", "i8"),
-        ("recalibrated", "f8", (HEADS, 3)),
-        *((one, "i1", HEADS) for one in ("answered", "came")),
-    ]
+    fields = [("timestamp", "i8"), ("recalibrated", "f8", (HEADS, 3)), *((one, "i1", HEADS) for one in ("answered", "came"))]
     predictions = np.zeros(rows // 2, dtype=fields)
     predictions["timestamp"] = times[: rows // 2]
     predictions["recalibrated"] = rng.random((rows // 2, HEADS, 3))

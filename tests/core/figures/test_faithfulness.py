@@ -11,11 +11,7 @@ NAMES = {"attention": "Attention", "occlusion": "Occlusion", RANDOM: "By chance"
 SHARES = np.linspace(0, 1, 3)
 CURVES = Curves(
     shares=SHARES,
-    answers={
-        "attention": np.array([0.9, 0.5, 0.1]),
-        "occlusion": np.array([0.9, 0.2, 0.1]),
-        RANDOM: np.array([0.9, 0.6, 0.1]),
-    },
+    answers={"attention": np.array([0.9, 0.5, 0.1]), "occlusion": np.array([0.9, 0.2, 0.1]), RANDOM: np.array([0.9, 0.6, 0.1])},
 )
 
 

@@ -33,11 +33,6 @@ def test_nothing_overflows() -> None:
         assert torch.isfinite(value(far)).all() and torch.isfinite(derivative(far)).all(), name
 
 
-def test_the_two_gelus_differ_by_little_and_so_do_their_derivatives() -> None:
-    assert 1e-5 < (a.gelu(X) - a.gelu_tanh(X)).abs().max() < 1e-3
-    assert 1e-5 < (a.gelu_derivative(X) - a.gelu_tanh_derivative(X)).abs().max() < 2e-3
-
-
 def test_softmax_with_and_without_the_maximum() -> None:
     x = torch.randn(3, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     torch.testing.assert_close(a.softmax(x), x.softmax(dim=-1))

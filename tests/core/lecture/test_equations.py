@@ -135,14 +135,6 @@ def test_search_finds_words_in_both_languages_documents_and_decisions() -> None:
     assert ctc and all("D17" in entry.decisions for entry in ctc)
 
 
-def test_links_carry_the_language() -> None:
-    entry = search("doubled exponent")[0]
-    assert (
-        entry.link() == "positions?part=matrix&doubled=true"
-        and entry.link(lang="es") == "positions?part=matrix&doubled=true&lang=es"
-    )
-
-
 # Equations of the index whose own check is here
 
 

@@ -18,15 +18,6 @@ from core.nn import SinusoidalPositions
 WIDTH = 16
 
 
-def test_the_matrix_is_the_documents_formula() -> None:
-    found = encoding(30, WIDTH, base=500.0, scale=0.1)
-    for pos in (0, 1, 17, 29):
-        for i in range(WIDTH // 2):
-            angle = pos / 500.0 ** (2 * i / WIDTH)
-            assert found[pos, 2 * i] == pytest.approx(0.1 * math.sin(angle), abs=1e-7)
-            assert found[pos, 2 * i + 1] == pytest.approx(0.1 * math.cos(angle), abs=1e-7)
-
-
 def test_the_doubled_exponent_is_the_base_squared() -> None:
     """D11: the report's listing, written out, and the identity that explains it."""
     doubled = encoding(40, WIDTH, base=100.0, doubled_exponent=True)
@@ -74,10 +65,6 @@ def test_a_shift_is_a_rotation(shift: int) -> None:
     np.testing.assert_allclose(np.linalg.matrix_power(positions.rotation(WIDTH, 1), shift), turn, atol=1e-12)
 
 
-def test_a_quarter_turn() -> None:
-    np.testing.assert_allclose(positions.rotation_block(math.pi / 2, 1), [[0, 1], [-1, 0]], atol=1e-15)
-
-
 def test_an_entry_is_the_closed_form() -> None:
     at = positions.entry(3, 2, 8)
     assert (at.frequency, at.angle, at.wavelength) == pytest.approx((0.01, 0.03, 2 * math.pi / 0.01))
@@ -108,15 +95,6 @@ def test_scaled_positions_beside_what_they_are_added_to() -> None:
         assert found.position[row] == pytest.approx(0.1 / math.sqrt(2))  # sin^2 + cos^2 = 1 in every pair
         a, b = (x + places)[0], (x + places)[row]
         assert found.cosines[0, row] == pytest.approx(float(a @ b) / math.sqrt(float(a @ a) * float(b @ b)))
-
-
-def test_balance() -> None:
-    content, places = np.full((4, 6), 2.0), np.full((4, 6), -0.5)
-    found = positions.balance(content, places)
-    assert found.ratio == pytest.approx(0.25)
-    np.testing.assert_allclose(found.content, 2.0)
-    np.testing.assert_allclose(found.position, 0.5)
-    np.testing.assert_allclose(found.cosines, 1.0)
 
 
 def test_learned_positions_are_the_checkpoints() -> None:

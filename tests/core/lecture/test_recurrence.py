@@ -14,38 +14,6 @@ from core.lecture.tokens import TokenError
 X = recurrence.letters("the cat sat on the mat")[1]
 
 
-@pytest.mark.parametrize("factor", [0.3, 1.0, 2.5])
-def test_rnn_gradients_are_the_product_of_jacobians(factor: float) -> None:
-    weights = recurrence.scale_weight(recurrence.random_rnn(4, seed=1), "W_hh", factor)
-    h, found = recurrence.run_rnn(X, weights).h, recurrence.rnn_gradients(X, weights)
-    chain = np.eye(6)
-    for t in reversed(range(len(X))):
-        local = chain * (1 - h[t] ** 2)
-        assert found[t] == pytest.approx(np.linalg.norm(local @ weights["W_hx"]), rel=1e-9)
-        chain = local @ weights["W_hh"]
-
-
-def test_attention_gradients_equal_finite_differences() -> None:
-    found, step = recurrence.attention_gradients(X, seed=3), 1e-6
-    again = recurrence.attention_gradients(X, seed=3)
-    np.testing.assert_array_equal(found, again)
-    w = [recurrence._uniform(f"attention {name} 3", (4, 6), 1 / np.sqrt(6)) for name in "qkv"]
-
-    def last(x: np.ndarray) -> np.ndarray:
-        scores = (x[-1] @ w[0]) @ (x @ w[1]).T / np.sqrt(6)
-        weights = np.exp(scores) / np.exp(scores).sum()
-        return np.asarray(weights @ (x @ w[2]))
-
-    for t in (0, 7, len(X) - 1):
-        columns = []
-        for channel in range(4):
-            more, less = X.copy(), X.copy()
-            more[t, channel] += step
-            less[t, channel] -= step
-            columns.append((last(more) - last(less)) / (2 * step))
-        assert found[t] == pytest.approx(np.linalg.norm(columns), rel=1e-5)
-
-
 @pytest.mark.parametrize("factor", [0.0, 1.0, 2.5])
 def test_what_is_left_of_the_first_input_is_what_pytorchs_rnn_keeps(factor: float) -> None:
     weights = recurrence.scale_weight(recurrence.random_rnn(4, seed=1), "W_hh", factor)
@@ -92,15 +60,6 @@ def test_our_cells_equal_pytorchs_on_any_weights() -> None:
     assert recurrence.lstm_deviation(X, recurrence.shift_weight(recurrence.random_lstm(4, seed=7), "b_f", 2.0)) < 1e-12
 
 
-def test_the_rnn_trace_holds_together() -> None:
-    weights = recurrence.random_rnn(4)
-    run = recurrence.run_rnn(X, weights)
-    before = np.vstack([np.zeros((1, 6)), run.h[:-1]])
-    z = X @ weights["W_hx"].T + before @ weights["W_hh"].T + weights["b_h"]
-    np.testing.assert_allclose(np.tanh(z), run.h, atol=1e-12)
-    np.testing.assert_allclose(run.y, run.h @ weights["W_hy"].T + weights["b_y"], atol=1e-12)
-
-
 def test_the_terms_of_one_unit_add_up() -> None:
     weights = recurrence.random_rnn(4, seed=3)
     run = recurrence.run_rnn(X, weights)
@@ -108,26 +67,10 @@ def test_the_terms_of_one_unit_add_up() -> None:
         assert np.tanh(sum(recurrence.rnn_terms(X, run, weights, step=step, unit=2))) == pytest.approx(run.h[step, 2])
 
 
-def test_reach_counts_back_from_the_end() -> None:
-    norms = np.array([1e-9, 1e-4, 0.5, 1.0])
-    traces = recurrence.ThroughTime(rnn=norms, lstm=np.ones(4), attention=np.ones(4), forget=np.ones(4))
-    assert traces.steps_remembered("rnn") == 2 and traces.steps_remembered("lstm") == 4
-
-
 def test_a_step_is_remembered_down_to_a_hundredth() -> None:
     norms = np.array([0.001, 0.05, 0.5, 1.0])
     traces = recurrence.ThroughTime(rnn=norms, lstm=norms, attention=norms, forget=norms)
     assert traces.steps_remembered("rnn") == 3
-
-
-def test_a_higher_forget_bias_remembers_longer() -> None:
-    low, high = (
-        recurrence.gradients_through_time(
-            X, recurrence.random_rnn(4), recurrence.shift_weight(recurrence.random_lstm(4), "b_f", bias)
-        )
-        for bias in (-1.0, 4.0)
-    )
-    assert high.lstm[0] > 100 * low.lstm[0] and high.forget[0] > low.forget[0]
 
 
 def test_sequences() -> None:

@@ -22,7 +22,6 @@ from core.market.book import (
     price_tick,
     read_rows,
     resample,
-    rows_from_frame,
 )
 from core.market.grid import grid_rows, on_grid, segments
 from core.market.store.rows import RecordedRows, read_market
@@ -200,24 +199,6 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
             read_rows(tmp_path / name)
 
 
-def test_dates_and_other_units_are_the_same_rows(rows: BookRows, tmp_path: Path) -> None:
-    frame = frame_from_rows(rows)
-    for name, times in {
-        "dates": pd.to_datetime(frame["timestamp"], unit="ms"),
-        "zone": pd.to_datetime(frame["timestamp"], unit="ms", utc=True).dt.tz_convert("America/Lima"),
-        "microseconds": frame["timestamp"] * 1_000,
-    }.items():
-        frame.assign(timestamp=times).to_parquet(tmp_path / f"{name}.parquet")
-        frame.assign(timestamp=times).to_csv(tmp_path / f"{name}.csv", index=False)
-        for path in (tmp_path / f"{name}.parquet", tmp_path / f"{name}.csv"):
-            np.testing.assert_array_equal(read_rows(path).timestamps, rows.timestamps)
-
-
-def test_columns_of_numbers_as_text_are_refused(rows: BookRows) -> None:
-    with pytest.raises(BookError, match="the file holds something other than numbers"):
-        rows_from_frame(frame_from_rows(rows).assign(bid_size_10="n/a"))
-
-
 @pytest.mark.parametrize(
     ("prices", "tick"),
     [
@@ -273,11 +254,6 @@ def test_segments_equal_pandas_groups(steps: list[int]) -> None:
     stretch = (timestamps.diff().fillna(250) != 250).cumsum()
     groups = [(int(g.index[0]), int(g.index[-1]) + 1) for _, g in timestamps.groupby(stretch)]
     assert [(piece.start, piece.stop) for piece in segments(timestamps.to_numpy())] == groups
-
-
-def test_a_hole_stays_a_hole() -> None:
-    found = resample(irregular([0, 250, 240, 100_010, 250]))
-    assert [len(range(*piece.indices(len(found)))) for piece in segments(found.timestamps)] == [2, 2]
 
 
 def test_a_grid_has_one_row_a_moment() -> None:

@@ -116,15 +116,6 @@ def test_probabilities_are_a_distribution_and_equal_scipys(values: list[list[flo
 
 
 @settings(max_examples=80, deadline=None)
-@given(rows)
-def test_without_a_lean_the_likeliest_is_called(values: list[list[float]]) -> None:
-    p = CallRule().probabilities(np.array(values))
-    np.testing.assert_allclose(p, scipy_softmax(values, axis=1), atol=1e-12)
-    called = CallRule().call(p)
-    assert (p[np.arange(len(p)), called] >= p.max(axis=1) - 1e-12).all()
-
-
-@settings(max_examples=80, deadline=None)
 @given(rows, st.floats(-1.5, 4))
 def test_a_lean_weighs_the_moving_classes(values: list[list[float]], lean: float) -> None:
     p = scipy_softmax(np.array(values), axis=1)
@@ -135,11 +126,6 @@ def test_a_lean_weighs_the_moving_classes(values: list[list[float]], lean: float
 
 def test_softmax_of_large_numbers_is_finite() -> None:
     np.testing.assert_allclose(softmax(np.array([[1e4, 0.0, -1e4], [-1e4, -1e4, -1e4]])), [[1, 0, 0], [1 / 3] * 3])
-
-
-def test_a_rule_comes_back_from_a_card() -> None:
-    rule = CallRule(temperature=1.5, bias=-0.2, lean=0.7)
-    assert CallRule.from_dict({"temperature": 1.5, "bias": -0.2, "lean": 0.7}) == rule
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -159,16 +145,6 @@ def test_the_likeliest_class_is_called_where_the_second_half_of_validation_prefe
 
 def test_where_both_score_alike_the_likeliest_class_is_called() -> None:
     assert fit_rule(np.zeros((1, 3)), np.array([1]), maximise="macro_f1").kind == "likeliest"
-
-
-@settings(max_examples=80, deadline=None)
-@given(rows, st.floats(-1.5, 4))
-def test_a_move_is_called_above_the_odds_that_the_lean_stands_for(values: list[list[float]], lean: float) -> None:
-    rule = CallRule(lean=lean)
-    for p in scipy_softmax(np.array(values), axis=1):
-        likelier, threshold = max(p[0], p[2]), np.exp(-lean) * p[1]
-        if min(p) > 1e-11 and abs(likelier - threshold) > 1e-9 * threshold:
-            assert (int(rule.call(p)) != 1) == (likelier > threshold)
 
 
 def test_rules_of_several_heads_at_once_are_each_rule_alone() -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from core.market.bands import Bands, Ladder, bands_of
 from core.market.book import OrderBookSnapshot
@@ -18,16 +17,10 @@ from core.market.predictor import Predictor
 from core.market.recorder import record
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.store.depth_files import RecordedDepth
-from core.market.store.rows import RecordedRows
 from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, replaying
-from tests.core.market.helpers import Silent, confirmed, real_rows, tiny_predictor
+from tests.core.market.helpers import Silent, confirmed, real_rows
 
 ROWS = real_rows(4)[:120]
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
 
 
 def deep_of(number: int) -> np.ndarray:
@@ -54,15 +47,6 @@ def test_predictions_and_scores_are_those_of_the_ten_levels(predictor: Predictor
     np.testing.assert_array_equal(deep.view().levels, ROWS.levels)
     np.testing.assert_allclose(deep.view().predictions["probabilities"], plain.view().predictions["probabilities"], atol=1e-6)
     np.testing.assert_array_equal(confirmed(deep)[["timestamp", "mid"]], confirmed(plain)[["timestamp", "mid"]])
-
-
-def test_they_are_recorded(tmp_path: Path) -> None:
-    files = asyncio.run(record(ScriptedFeed(deepened(), ends=True), tmp_path, Silent()))
-    rows = RecordedRows(files).block(0, len(ROWS), deep=True)
-    np.testing.assert_array_equal(rows.levels, ROWS.levels)
-    assert rows.deep is not None
-    for number, levels in enumerate(rows.deep):
-        np.testing.assert_array_equal(levels[np.isfinite(levels)], deep_of(number))
 
 
 def test_their_bands_are_recorded_and_played(tmp_path: Path) -> None:

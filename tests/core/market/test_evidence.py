@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from core.explain.attribution import integrated_gradients, tlob_baseline
 from core.explain.measures import METHODS
 from core.explain.occlusion import occlusion
-from core.market.evidence import answers_without, explain_window, pooled_rows, sample
+from core.market.evidence import answers_without, explain_window, pooled_rows
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
 from core.market.store.rows import read_market
@@ -103,12 +103,3 @@ def test_the_call_without_moments_is_that_of_the_inputs_at_their_mean() -> None:
         logits = predictor.model(inputs).reshape(len(predictor.heads), 3).numpy()
     expected = [rule.probabilities(logits[i]) for i, rule in enumerate(entry.rules)]
     np.testing.assert_allclose(probabilities[1], expected, atol=1e-5)
-
-
-def test_the_sample_is_of_moving_calls() -> None:
-    predictor = load_predictor()
-    first = next(iter(sample(predictor)))
-    with torch.no_grad():
-        answer = float(first.function(first.inputs[None]))
-    assert 0.0 < answer < 1.0
-    assert first.inputs.shape == (predictor.window, predictor.config.features) == (128, 52)

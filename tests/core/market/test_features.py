@@ -150,11 +150,7 @@ def test_too_few_rows_for_constants_are_refused() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    kind=st.sampled_from(TRANSFORM_KINDS),
-    end=st.integers(WINDOW - 1, len(BOOK) - 2),
-    data=st.data(),
-)
+@given(kind=st.sampled_from(TRANSFORM_KINDS), end=st.integers(WINDOW - 1, len(BOOK) - 2), data=st.data())
 def test_no_change_after_a_window_changes_its_features(kind: TransformKind, end: int, data: st.DataObject) -> None:
     """No look-ahead, window by window and inside a batch that holds the changed rows too."""
     before = transform(windows_of(BOOK.levels, ENDS, WINDOW), kind, CONSTANTS)
@@ -169,15 +165,6 @@ def test_no_change_after_a_window_changes_its_features(kind: TransformKind, end:
     assert not np.array_equal(after[seen], before[seen])
 
 
-@pytest.mark.parametrize("kind", TRANSFORM_KINDS)
-def test_a_window_alone_equals_itself_in_a_batch(kind: TransformKind) -> None:
-    windows = windows_of(BOOK.levels, ENDS, WINDOW)
-    together = transform(windows, kind, CONSTANTS)
-    for index in (0, 50, len(ENDS) - 1):
-        assert np.array_equal(transform(windows[index], kind, CONSTANTS), together[index])
-        assert np.array_equal(transform(windows[index : index + 1], kind, CONSTANTS)[0], together[index])
-
-
 @settings(max_examples=40, deadline=None)
 @given(kind=st.sampled_from(FREE), price=st.floats(1e-6, 1e6), size=st.floats(1e-6, 1e6))
 def test_another_currency_or_unit_changes_nothing(kind: TransformKind, price: float, size: float) -> None:
@@ -187,15 +174,6 @@ def test_another_currency_or_unit_changes_nothing(kind: TransformKind, price: fl
     scaled[:, 1::2] *= size
     # the price scale is a share of the price itself, so neither constant changes with the units
     np.testing.assert_allclose(transform(scaled, kind, CONSTANTS), transform(window, kind, CONSTANTS), atol=2e-6, rtol=2e-6)
-
-
-def test_constants_know_no_currency_or_unit() -> None:
-    scaled = BOOK.levels.copy()
-    scaled[:, 0::2] *= 3.7
-    scaled[:, 1::2] *= 1e4
-    constants = fit_constants(scaled, WINDOW)
-    assert constants.price_scale_bps == pytest.approx(CONSTANTS.price_scale_bps)
-    assert constants.size_scale == pytest.approx(CONSTANTS.size_scale)
 
 
 def upside_down(window: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -216,14 +194,6 @@ def test_mirrored_inputs_are_those_of_the_mirrored_book(kind: TransformKind) -> 
         np.testing.assert_allclose(ours, reflected, atol=2e-6)
 
 
-@pytest.mark.parametrize("kind", FREE)
-def test_mirroring_twice_changes_nothing(kind: TransformKind) -> None:
-    inputs = torch.from_numpy(transform(windows_of(BOOK.levels, ENDS, WINDOW), kind, CONSTANTS))
-    directed = directed_inputs(kind)
-    assert torch.equal(tlob.upside_down(tlob.upside_down(inputs, directed), directed), inputs)
-    assert not torch.equal(tlob.upside_down(inputs, directed), inputs)
-
-
 @pytest.mark.parametrize("path", EXCERPTS, ids=lambda p: p.stem)
 @pytest.mark.parametrize("kind", TRANSFORM_KINDS)
 def test_real_books_stay_finite_and_in_range(path: Path, kind: TransformKind) -> None:
@@ -233,19 +203,6 @@ def test_real_books_stay_finite_and_in_range(path: Path, kind: TransformKind) ->
     assert np.isfinite(inputs).all()
     assert np.abs(inputs).max() < 100  # a network's input: neither vanishing nor of the order of a price
     assert inputs.std() > 0.1
-
-
-@pytest.mark.parametrize("path", EXCERPTS, ids=lambda p: p.stem)
-def test_another_markets_constants_still_give_a_finite_input(path: Path) -> None:
-    """A book never seen: BTC's constants on every other market."""
-    rows = read_rows(path)
-    constants = fit_constants(read_rows(EXCERPTS[2]).levels, 128)
-    assert np.isfinite(transform(windows_of(rows.levels, [200, 399], 128), "flow", constants)).all()
-
-
-def test_constants_come_back_from_a_card() -> None:
-    values = {name: getattr(CONSTANTS, name) for name in ("price_scale_bps", "size_scale", "mean", "std", "thresholds")}
-    assert Constants.from_dict({**values, "mean": list(CONSTANTS.mean), "std": list(CONSTANTS.std)}) == CONSTANTS
 
 
 @settings(max_examples=50, deadline=None)

@@ -23,15 +23,10 @@ from core.market.session import MarketSession
 from core.market.store.call_columns import PROBABILITIES
 from core.market.store.rows import read_market
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
-from tests.core.market.helpers import HEADS, random_book, tiny_predictor, with_hole
+from tests.core.market.helpers import HEADS, random_book, with_hole
 from tests.core.market.journals import calls_of
 
 BOOK = random_book(480, 3)
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("shelf"), BOOK)
 
 
 class Kept:

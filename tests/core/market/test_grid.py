@@ -98,14 +98,6 @@ def test_a_book_within_a_rows_millisecond_is_not_in_the_row() -> None:
     assert numbers(rows + sampler.advance(START + 501)) == [(250, 1), (500, 2)]
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.integers(0, 1_000), st.lists(st.integers(0, 1_500), max_size=40), st.sampled_from([600, 1_000, 10_000]))
-@example(0, [600], 600)  # the limit itself
-def test_a_files_rows_lie_between_books_that_are_near_enough(first: int, steps: list[int], carry_ms: int) -> None:
-    times = [first, *(first + np.cumsum(steps, dtype=int)).tolist()]
-    assert on_file_grid(times, carry_ms) == expected_rows(times, carry_ms)
-
-
 def test_the_sampling_interval_is_blind_to_bursts_and_to_pauses() -> None:
     rng = np.random.default_rng(0)
     regular = START + 1_000 * np.arange(600)
@@ -123,11 +115,6 @@ def test_a_book_counts_at_the_first_row_from_it_on() -> None:
     """Two books a second, a millisecond apart: the first is in the row of its own moment, the second in the next."""
     times = START + np.sort(np.concatenate([1_000 * np.arange(50), 1_000 * np.arange(50) + 1]))
     assert sampling_interval(times) == 750
-
-
-def test_a_row_has_its_mid_and_spread_and_a_gap_is_ours() -> None:
-    row = Row(START, np.array([101.0, 1.0, 100.0, 3.0]))
-    assert (row.mid, row.spread) == (100.5, 1.0)
 
 
 def test_books_on_the_grid_are_the_rows_whatever_the_pauses() -> None:
@@ -170,10 +157,6 @@ def test_a_book_that_stands_still_for_two_minutes_is_stalled(runs: list[tuple[in
     assert stalled(np.array(times), levels).tolist() == expected
 
 
-def test_books_too_far_apart_make_no_rows() -> None:
-    assert on_file_grid([17, 60_017, 120_017]) == []
-
-
 gaps = st.lists(st.integers(1, 1_500), min_size=1, max_size=40)
 
 
@@ -198,18 +181,6 @@ def test_the_clock_and_the_next_book_give_the_same_rows(steps: list[int]) -> Non
             rows += ticking.advance(START + clock)
         rows += ticking.push(book(i, START + at))
     assert numbers(rows) == pushed(Sampler(), times)
-
-
-@settings(max_examples=60, deadline=None)
-@given(gaps)
-def test_files_are_sampled_as_feeds_are(steps: list[int]) -> None:
-    times = np.cumsum(steps)
-    assert pushed(Sampler(carry_ms=900), times.tolist()) == on_file_grid(times.tolist(), 900)
-
-
-def test_rows_on_the_grid_come_out_at_once() -> None:
-    sampler = Sampler()
-    assert [numbers(sampler.push(book(i, START + 250 * i))) for i in range(3)] == [[(0, 0)], [(250, 1)], [(500, 2)]]
 
 
 def test_nothing_stands_in_for_longer_than_the_limit() -> None:
@@ -280,14 +251,6 @@ def test_receive_time_rules_where_it_is_given() -> None:
     sampler = Sampler("wall")
     assert sampler.push(replace(book(0, START + 999_999), received_ns=(START + 10) * 1_000_000)) == []
     assert numbers(sampler.push(replace(book(1, START), received_ns=(START + 300) * 1_000_000))) == [(250, 0)]
-
-
-@pytest.mark.parametrize("before", [0, 249, 1])
-def test_no_row_comes_before_the_first_book(before: int) -> None:
-    sampler = Sampler()
-    assert sampler.advance(START + 10_000) == []
-    rows = sampler.push(book(0, START + 250 - before))
-    assert numbers(rows) == ([(250, 0)] if before == 0 else [])
 
 
 # -- confirmation (D27) ---------------------------------------------------------------------------------------------------
@@ -399,8 +362,3 @@ def test_the_next_step_is_the_next_quarter_of_a_second(clock: Clock, monkeypatch
     for clock.ms in (START, START + 1, START + 249):
         asyncio.run(next_step())
     assert waited == [0.25, 0.249, 0.001]
-
-
-def test_a_row_of_a_file_tells_of_no_message() -> None:
-    row = Row(START, np.zeros(40))
-    assert (row.received_ns, row.formed_ns, row.provisional) == (0, 0, False)

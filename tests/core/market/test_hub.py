@@ -6,7 +6,6 @@ import asyncio
 import gc
 import threading
 import weakref
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,27 +16,15 @@ from core.market import hub as hub_module
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.recording import RecordingFeed
-from core.market.hub import MAX_FEEDS, MAX_FEEDS_OF_ADDRESS, Hub, TooManyFeeds, kind_of
+from core.market.hub import MAX_FEEDS, MAX_FEEDS_OF_ADDRESS, Hub, TooManyFeeds
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_until
-from tests.core.market.helpers import frame_from_rows, real_rows, tiny_predictor
+from tests.core.market.helpers import frame_from_rows, real_rows
 
 ROWS = real_rows(5)
 FOREVER = 1_000.0
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
-
-
-@pytest.fixture
-def loop() -> Iterator[BackgroundLoop]:
-    loop = BackgroundLoop("hub-test")
-    yield loop
-    loop.stop()
 
 
 def never() -> MarketSession:
@@ -90,15 +77,6 @@ def test_viewers_who_arrive_together_start_one_session(predictor: Predictor, loo
     assert len(started) == 1
     assert len({id(session) for session in found}) == 1
     assert hub.watched()[0].viewers == 8
-
-
-def test_two_feeds_are_two_sessions(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub = Hub(loop)
-    feeds = [ScriptedFeed(replaying(ROWS[:30]), key=f"feed/{i}") for i in range(2)]
-    sessions = [hub.watch("ann", feed.key, lambda feed=feed: MarketSession(feed, predictor)) for feed in feeds]
-    wait_until(lambda: all(session.step == 30 for session in sessions))
-    assert sorted(one.key for one in hub.watched()) == ["feed/0", "feed/1"]
-    assert feeds[0].thread is feeds[1].thread is not threading.current_thread()
 
 
 class Clock:
@@ -237,29 +215,6 @@ def test_a_session_that_cannot_be_made_leaves_nothing(predictor: Predictor, loop
         hub.watch("ann", "one", broken)
     assert hub.watched() == []
     assert isinstance(hub.watch("ann", "one", lambda: MarketSession(feed, predictor)), MarketSession)
-
-
-def test_a_slow_start_does_not_hold_up_the_loop(predictor: Predictor, loop: BackgroundLoop) -> None:
-    """While one viewer waits for a large file, the feeds of all others run on."""
-    hub, feed = Hub(loop, grace_s=0.2), ScriptedFeed([], key="one")
-    hub.watch("ann", "one", lambda: MarketSession(feed, predictor))
-    wait_until(feed.reached.is_set)
-    loading, go_on = threading.Event(), threading.Event()
-
-    def slow() -> MarketSession:
-        loading.set()
-        assert go_on.wait(20)
-        return MarketSession(ScriptedFeed([], key="two"), predictor)
-
-    thread = threading.Thread(target=lambda: hub.watch("bob", "two", slow))
-    thread.start()
-    assert loading.wait(10)
-    threading.Event().wait(0.3)  # the one who stops feeds has come by meanwhile
-    beat = asyncio.run_coroutine_threadsafe(asyncio.sleep(0, "alive"), loop._loop)  # type: ignore[arg-type]
-    assert beat.result(10) == "alive"
-    go_on.set()
-    thread.join(10)
-    assert not thread.is_alive()
 
 
 def test_nobody_waits_for_the_start_of_anothers_feed(predictor: Predictor, loop: BackgroundLoop) -> None:
@@ -466,11 +421,3 @@ def test_a_feed_lets_go_of_its_file_while_a_page_still_holds_its_session(
     assert session.view().step > 0 and feed.length == len(feed._book)
     again = Hub(loop).watch("ann", feed.key, lambda: MarketSession(feed, predictor))  # read anew where it is played again
     wait_until(lambda: again.step > 0)
-
-
-@pytest.mark.parametrize(
-    ("key", "kind"),
-    [("live/kraken/BTC/USD", "live"), ("simulated/7", "shared"), ("another/kind", "shared"), ("another/kind~me", "own")],
-)
-def test_only_a_live_markets_key_is_live(key: str, kind: str) -> None:
-    assert kind_of(key) == kind

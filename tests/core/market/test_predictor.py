@@ -215,13 +215,3 @@ def test_a_card_that_does_not_hold_together_is_refused(tmp_path: Path, fault: st
     with pytest.raises(CheckpointError, match=sentence) as caught:
         Predictor(checkpoints.load("tiny", folder=tmp_path))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("key", ["heads", "transform", "markets"])
-def test_a_card_without_what_a_tlob_needs_is_refused(tmp_path: Path, key: str) -> None:
-    path = save_tiny(tmp_path, ROWS)
-    card = json.loads(path.read_text())
-    del card[key]
-    path.write_text(json.dumps(card))
-    with pytest.raises(CheckpointError, match=CARD + f"it lacks '{key}'"):
-        Predictor(checkpoints.load("tiny", folder=tmp_path))

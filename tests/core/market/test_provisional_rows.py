@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from core.market.book import STEP_MS, OrderBookSnapshot
-from core.market.events import BookLost, Confirmation
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.clock import SteadyClock
 from core.market.feeds.protocol import FeedState, StatusChange
@@ -77,33 +76,6 @@ def test_a_tail_that_is_never_confirmed_becomes_a_gap(predictor: Predictor, loop
     feed.send(LIVE, book(2), *[book(3)])
     wait_until(lambda: session.view().provisional >= 1)
     assert session.view().warm < predictor.window  # the warm-up starts anew
-
-
-def test_books_that_may_follow_a_lost_one_are_confirmed_by_the_venue_alone(predictor: Predictor, loop: BackgroundLoop) -> None:
-    session, feed = watching(predictor, loop, book(0, ago_s=9.0, confirms=False), book(1, ago_s=1.0, confirms=False))
-    wait_until(lambda: len(session.view().predictions) >= 10)
-    assert len(confirmed(session)) == 0
-    until_ns = time.time_ns() - 2 * SECOND_NS
-    feed.send(Confirmation(until_ns=until_ns))
-    wait_until(lambda: len(confirmed(session)) > 0 and session.view().provisional >= 8)
-    assert session.view().provisional <= rows_since(until_ns)
-    assert confirmed(session)["timestamp"].max() < time.time() * 1e3 - 1_900
-
-
-def test_while_a_book_cannot_be_used_there_are_no_rows(predictor: Predictor, loop: BackgroundLoop) -> None:
-    session, feed = watching(predictor, loop, book(0, ago_s=9.0))
-    wait_until(lambda: session.step >= 30)
-    lost_ns = time.time_ns()
-    feed.send(Confirmation(until_ns=lost_ns), BookLost(from_ns=lost_ns))
-    wait_until(lambda: session.view().provisional == 0)
-    steps = session.step
-    time.sleep(0.6)
-    assert session.step == steps
-    feed.send(book(1), book(2))
-    wait_until(lambda: session.step > steps)
-    timestamps = session.view().timestamps
-    assert (np.diff(timestamps) > STEP_MS).sum() == 1
-    assert session.view().warm < predictor.window
 
 
 # -- the machine's clock ----------------------------------------------------------------------------------------------

@@ -14,15 +14,7 @@ from core.device import Placement
 from core.market.calibration import CallRule
 from core.market.features import TransformKind, input_names
 from core.market.predictor import MarketCard, Predictor, load_predictor
-from core.market.reasons import (
-    FEWEST,
-    GROUPS,
-    UsualInputs,
-    cut_to_neighbours,
-    group_parts,
-    window_reasons,
-    without_order,
-)
+from core.market.reasons import FEWEST, GROUPS, UsualInputs, cut_to_neighbours, group_parts, window_reasons, without_order
 from core.market.store.index import recordings
 from core.market.store.rows import read_market
 from tests.core.market.helpers import EXCERPTS, random_book, real_rows, with_hole

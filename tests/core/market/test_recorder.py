@@ -21,10 +21,9 @@ from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.feeds_for_tests import PlayedOnce
-from tests.core.market.helpers import Silent, read_trades
+from tests.core.market.helpers import START_MS, Silent, read_trades
 from tests.core.market.journals import follow
 
-START_MS = 1_700_000_000_000
 NEXT_HOUR = 1_700_002_800_000
 
 

@@ -15,8 +15,8 @@ from core.market.events import Row, Trade
 from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
+from tests.core.market.helpers import START_MS
 
-START_MS = 1_700_000_000_000
 RECORDING = """
 import asyncio, signal, sys
 from pathlib import Path

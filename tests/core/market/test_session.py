@@ -64,14 +64,6 @@ def test_predictions_are_those_of_the_predictor_however_rows_arrive(predictor: P
     np.testing.assert_allclose(view.predictions["mid"], rows.mid[ends])
 
 
-def test_scores_are_those_of_the_evaluation_of_the_same_rows(predictor: Predictor) -> None:
-    rows = with_hole(ROWS, 170, 3)
-    session = finished(predictor, [*replaying(rows[:170]), GAP, *books(rows[170:])])
-    for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
-        same_scores(session, head, expected)
-    assert len(confirmed(session)) == 400 - 2 * (predictor.window - 1)
-
-
 def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor, tmp_path: Path) -> None:
     """The whole path at once: file, feed, sampler, model, score; with a hole in the file."""
     rows = with_hole(ROWS, 150, 9)
@@ -412,10 +404,6 @@ def test_freezing_takes_the_newest_whole_window(predictor: Predictor) -> None:
     assert np.array_equal(window.timestamps, ROWS.timestamps[53:77])
     assert np.array_equal(window.levels, ROWS.levels[53:77])
     assert finished(predictor, [*replaying(ROWS[:77]), GAP, *books(ROWS[77:90])]).freeze() is None
-
-
-def test_heads_keep_their_order(predictor: Predictor) -> None:
-    assert predictor.heads == HEADS
 
 
 def test_a_market_that_stands_still_is_named_and_not_scored(predictor: Predictor, loop: BackgroundLoop) -> None:

@@ -127,11 +127,6 @@ def test_a_recording_that_is_too_short_is_refused():
         RecordedWindows(with_a_hole()[0:20], 21, market="m")
 
 
-def test_cutting_across_a_gap_is_refused():
-    with pytest.raises(WindowError, match="has a gap"):
-        cut(with_a_hole(), 25, 12, market="m", predictor="p")
-
-
 def test_a_window_before_the_file_begins_is_refused():
     with pytest.raises(WindowError, match="rows 0 to 11"):
         cut(rows(12), 10, 12, market="m", predictor="p")

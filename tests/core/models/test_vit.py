@@ -111,8 +111,7 @@ def test_counts_come_from_the_live_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
-    [({"patch": 5}, "divisor of 28"), ({"heads": 5}, "5 equal heads"), ({"layers": 0}, "1 or more")],
+    ("values", "message"), [({"patch": 5}, "divisor of 28"), ({"heads": 5}, "5 equal heads"), ({"layers": 0}, "1 or more")]
 )
 def test_a_shape_that_cannot_be_is_refused(values: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):

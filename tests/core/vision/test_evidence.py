@@ -18,14 +18,7 @@ from core.explain.measures import METHODS, part_sums
 from core.models.vit import ViT, ViTConfig
 from core.vision.analysis import analyse
 from core.vision.classifier import Classifier, load_classifier
-from core.vision.evidence import (
-    background,
-    explain_picture,
-    hidden_answers,
-    image_without,
-    losses_without,
-    patch_numbers,
-)
+from core.vision.evidence import background, explain_picture, hidden_answers, image_without, losses_without, patch_numbers
 from core.vision.gallery import gallery
 from tests.core.vision import tiny_vit
 

@@ -45,8 +45,7 @@ def test_tokens_logits_and_maps_are_those_of_transformers(one: Writer, kept: dic
 
 
 @pytest.mark.parametrize(
-    ("text", "token", "share"),
-    [("The capital of France is", " Paris", 0.773), (ROME, " Italy", 0.980), (ZORBLAX, "bl", 0.973)],
+    ("text", "token", "share"), [("The capital of France is", " Paris", 0.773), (ROME, " Italy", 0.980), (ZORBLAX, "bl", 0.973)]
 )
 def test_the_likeliest_word_is_the_one_that_was_published_to_be(text: str, token: str, share: float) -> None:
     answer = write_words(text)

@@ -60,11 +60,7 @@ def task(real: Photographs, *, others: int = 4) -> MixedTask:
     nothing = torch.randint(256, (others, 3, SQUARE, SQUARE), generator=generator(), dtype=torch.uint8)
     training = MixedTraining(photographs=5, others=4)
     return MixedTask(
-        real,
-        real,
-        OtherThings(train=nothing, validation=nothing[..., :SIDE, :SIDE], drawn=drawn_thing),
-        training,
-        steps=3,
+        real, real, OtherThings(train=nothing, validation=nothing[..., :SIDE, :SIDE], drawn=drawn_thing), training, steps=3
     )
 
 
@@ -222,18 +218,7 @@ def test_the_command_trains_and_its_card_answers_photographs(tmp_path: Path, cap
     photos.mkdir()
     for name in ("train", "validation"):
         shutil.copy(PHOTOS / "validation.parquet", photos / f"{name}.parquet")
-    common = [
-        "train",
-        "cct",
-        "--data",
-        str(photos),
-        "--folder",
-        str(tmp_path),
-        "--steps",
-        "2",
-        "--photos",
-        "4",
-    ]
+    common = ["train", "cct", "--data", str(photos), "--folder", str(tmp_path), "--steps", "2", "--photos", "4"]
     common += [text for name, value in SMALL.to_dict().items() for text in (f"--{name}", str(value)) if name in DIMENSIONS]
     assert main([*common, "--epochs", "1", "--name", "first"]) == 0
     assert main([*common, "--epochs", "1", "--name", "second", "--start", str(tmp_path / "first.json")]) == 0

@@ -17,19 +17,18 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.messages import Message
 from core.models.cct import CCT, CCTConfig
 from core.models.vit import CLASSES
 from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
-from core.vision.pictures import MAX_PIXELS, STORE, Picture, PictureError, decode, png
+from core.vision.pictures import STORE, Picture, decode, png
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
 from core.vision.uprightness import pointed_garment
 from lab.vision.photograph_scores import answered
 from pages.images import picture_source, preparation
-from pages.shared import brought, language
+from pages.shared import brought
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
 
@@ -209,17 +208,6 @@ def test_a_bad_upload_gets_a_sentence_and_a_good_one_is_read_after_it(models: Pa
     assert app.header[0].value and not app.error
 
 
-def test_what_is_said_of_a_bad_file_goes_with_the_next_picture(models: Path) -> None:
-    app = upload(opened(**{"from": "upload"}), ("empty.png", b""))
-    assert len(app.error) == 1
-    upload(app, ("boot.png", shop_picture(0)))
-    assert not app.error and app.header[0].value
-    upload(app, ("empty.png", b"?"))
-    assert len(app.error) == 1
-    app.segmented_control(key="from").set_value("gallery").run()
-    assert not app.error and app.header[0].value
-
-
 @pytest.mark.parametrize("size", [(4_000, 40), (4_000, 3), (3, 4_000), (1, 700)])
 def test_a_long_thin_picture_is_shown_and_read(models: Path, size: tuple[int, int]) -> None:
     """Streamlit reduces an image that is wider than its place, and at 4,000 x 3 pixels came to a height of 0."""
@@ -292,20 +280,6 @@ def test_a_camera_is_offered(models: Path) -> None:
     assert app.query_params["item"] == str(np.flatnonzero(LABELS == 0)[3])
     app.button(key="garments_sample_2").click().run()
     assert app.header[0].value and app.query_params["item"] == "55"
-
-
-@pytest.mark.parametrize(("data", "words"), [
-    (b"", "is empty"), (shop_picture(2), "at most"), (b"no picture", "not a picture"), (b"%PDF-1.7", "a PDF"),
-    (shop_picture(2)[:100], "damaged"),
-])  # fmt: skip
-def test_every_problem_has_a_sentence_in_every_language(data: bytes, words: str) -> None:
-    with pytest.raises(PictureError, match=words) as caught:
-        decode(data, max_pixels=1 if words == "at most" else MAX_PIXELS)
-    message = str(caught.value)
-    assert re.match(r"[a-z].*[a-zA-Z]$", message)
-    assert isinstance(message, Message)
-    for code in set(language.LANGUAGES) - {language.SOURCE}:
-        assert language.catalogue(code).gettext(message.template) != message.template
 
 
 # -- two models ---------------------------------------------------------------------------------------------------------------
@@ -381,18 +355,6 @@ def test_a_photograph_of_the_sheet_is_answered_and_marked_right_or_wrong(two_mod
     assert verdict in words(app) and NAMES[expected.likeliest] in app.header[0].value
     app.selectbox(key="vit").set_value("vit").run()
     assert "labelled" not in words(app)  # the documented ViT has other classes
-
-
-def test_each_of_several_pictures_is_answered_by_the_model_for_it(two_models: Path) -> None:
-    enlarged = png(IMAGES[4].repeat(10, axis=0).repeat(10, axis=1))
-    photograph = photograph_gallery()[0].data
-    app = opened(**{"from": "upload"})
-    vit, cct = (load_classifier(name, folder=two_models) for name in ("vit", "cct"))
-    for data, name in (
-        (enlarged, CLASSES[analyse(vit, prepare(decode(enlarged)).image).likeliest]),
-        (photograph, NAMES[analyse(cct, prepare(decode(photograph), PHOTOGRAPH, side=128).image).likeliest]),
-    ):
-        assert name in upload(app, ("given", data)).header[0].value
 
 
 def test_shoes_are_shoes() -> None:

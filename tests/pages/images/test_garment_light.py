@@ -70,10 +70,6 @@ def test_the_shipped_models_are_lit_by_the_measure_that_passed_their_test() -> N
     assert head["measures"][0]["name"] == "occlusion"
 
 
-def test_without_a_picture_it_asks_for_one(models: Path) -> None:
-    assert "No picture is chosen yet" in words(opened(**{"from": "upload"}))
-
-
 def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
     query = {"item": "7", "crop": "box", "left": "25"}
     app = opened(**query)
@@ -81,16 +77,6 @@ def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
     _head, arrays = scene_of(app)
     np.testing.assert_array_equal(arrays["layer 1"], analyse(classifier, image).maps["layer 1"].astype(np.float16))
     assert app.query_params == query
-
-
-@pytest.mark.parametrize("value", ["9" * 4_400, "-1", "101", "1_0", "\u0663", " 7", "inf"])
-def test_a_percentage_in_the_link_that_is_none_is_left_out(models: Path, value: str) -> None:
-    assert scene_of(opened(crop="box", left=value, bottom=value))
-
-
-def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:
-    for view in ("?", "tokens", "hide"):
-        opened(inside=view, light="9.x.99", hide="a..99.0.-3", many="z", stage="last", patch="-4")
 
 
 # -- hidden patches -----------------------------------------------------------------------------------------------------------
@@ -121,12 +107,6 @@ def test_hidden_patches_live_in_the_link(models: Path) -> None:
     assert app.query_params["hide"] == "12.13.20" and "Without 3 of 49 parts it is" in words(app)
     app.button(key="hide_back").click()
     assert "hide" not in ran(app).query_params and "Rub out patches on the stage until it says something else" in words(app)
-
-
-@pytest.mark.parametrize("value", ["", "50", "0.-1", "a.b", "1e3", "12..x.\u0663.7", "9" * 400])
-def test_a_bad_list_of_patches_is_read_as_far_as_it_goes(models: Path, value: str) -> None:
-    app = opened(inside="hide", hide=value)
-    assert app.query_params.get("hide") == ("7.12" if value.startswith("12") else "0" if value == "0.-1" else None)
 
 
 def test_what_occlusion_needs_is_shown_by_a_button(classifier: Classifier) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from core.vision.classifier import Classifier, load_classifier
@@ -40,11 +39,3 @@ def test_the_numbers_are_this_images(classifier: Classifier) -> None:
     assert f"{found.embedded[23, 2]:.4f}" in text
     text = words(opened(item="5", stage="classes"))
     assert f"{classifier.probabilities(IMAGE[None].copy()).max():.4f}" in text
-
-
-def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
-    right_half = np.pad(IMAGE[:, 14:], ((0, 0), (7, 7)))
-    found = walk(classifier.model, classifier.normalise(right_half[None]))
-    app = opened(item="5", stage="embedding", patch="25", crop="box", left="50")
-    assert f"{found.embedded[24, 0]:.4f}" in words(app)
-    assert (app.query_params["crop"], app.query_params["left"]) == ("box", "50")

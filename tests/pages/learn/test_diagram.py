@@ -80,26 +80,7 @@ def test_the_diagram_speaks_the_readers_language_links_to_parts_and_frames_its_o
     assert set(re.findall(r'data-part="(\w+)"[^>]+aria-current', figure)) == {"sum"} and "Cada bloque abre su parte." in figure
 
 
-def test_a_change_is_told_and_taken_back() -> None:
-    app = open_page(ATTENTION, part="softmax", draw="random")
-    assert "Most moved" not in words(app)
-    app.select_slider(key="t").set_value("0.5")
-    assert "Most moved" in words(ran(app)) and "Every row moved" in words(app)
-    undo = next(button for button in app.button if button.label == "Undo")
-    undo.click()
-    ran(app)
-    assert app.select_slider(key="t").value == "1"
-
-
 def test_a_causal_mask_leaves_the_last_row_alone() -> None:
     app = open_page(ATTENTION, part="softmax", draw="random")
     next(one for one in app.button_group if one.key == "mask").set_value("causal")
     assert re.search(r"Did not move: mat\.", words(ran(app)))
-
-
-def test_a_shuffle_without_positions_moves_no_words_output() -> None:
-    app = open_page(ROOT / "pages" / "learn" / "permutation.py")
-    next(button for button in app.button if button.label == "Reverse").click()
-    assert "No word's output changed" in words(ran(app))
-    app.toggle(key="places").set_value(True)
-    assert "Most moved" in words(ran(app))

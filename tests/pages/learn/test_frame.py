@@ -26,11 +26,7 @@ def page() -> None:
     from pages.learn import frame
 
     turned = frame.draw_dials(
-        "dial",
-        {
-            "n": frame.slider("Length", 1, 9, key="n", default=4),
-            "on": frame.switch("Switch", key="on"),
-        },
+        "dial", {"n": frame.slider("Length", 1, 9, key="n", default=4), "on": frame.switch("Switch", key="on")}
     )
     with turned.place:
         frame.show_equation(Worked("a = b", frame.tex_row([1.5, -0.0001]), "note"))

@@ -11,7 +11,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.signs import ctc, ctc_lab, metrics
-from core.signs.ctc import count_paths
 from pages.shared.navigation import ROOT
 from pages.signs import cached_results
 from tests.pages.open_page import open_page, ran
@@ -68,16 +67,6 @@ def test_every_number_can_be_recomputed_from_the_table(target, fill):
     lattice = ctc_lab.Problem(names=made.names, target=made.target, probabilities=table).lattice()
     assert stats(app)["P(target)"] == f"{math.exp(-lattice.loss):.4g}" and stats(app)["Loss"] == f"{lattice.loss:.4f}"
     assert app.latex[1].value.split(r"\cdot ")[-1].partition(r" \\")[0] == f"{table[1, 1]:g}"
-
-
-def test_more_frames_give_more_paths():
-    app = opened("ctc", target="A A B", length="6", ask="true")
-    app.button(key="predict_reveal").click()
-    ran(app)
-    paths = [count_paths([1, 1, 2], frames) for frames in (6, 40)]
-    assert app.info[0].value == (
-        f"**It rises.** The number of valid paths of the target: {paths[0]} → {float(f'{paths[1]:.3g}'):.0f}."
-    )
 
 
 def test_the_documents_recursion_raises_the_loss():
@@ -209,11 +198,6 @@ def test_bleu_shows_every_count():
     assert shown["Brevity penalty"] == "0.7165"
     counts = next(frame.value for frame in app.dataframe if "Precision" in frame.value)
     assert counts["Matches"].tolist() == [3, 2]
-
-
-def test_a_sentence_too_long_for_a_table_has_none():
-    app = opened("metrics", ref=" ".join(["A"] * 31))
-    assert "31 words" in text(app) and "31 words" in text(opened("metrics", part="rouge", ref=" ".join(["A"] * 31)))
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,17 @@
-"""The recurrent-cells page by Streamlit's own test runner: every part and sequence opens."""
+"""The recurrent-cells page by Streamlit's own test runner: links, and what cannot be used."""
 
 from __future__ import annotations
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "recurrent.py"
-PARTS = ("rnn", "lstm", "gradient")
 
 
 def text(app: AppTest) -> str:
     return " ".join(element.value for element in (*app.latex, *app.caption, *app.code))
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_a_sentence_opens(part: str) -> None:
-    app = open_page(PAGE, part=part, seq="letters")
-    assert not app.error and app.info
-    if part != "gradient":
-        assert app.success and not app.warning
 
 
 def test_a_link_opens_the_exact_state() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +16,12 @@ from core.market import evidence
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor
 from core.market.store import index
-from core.market.store.rows import read_market
 from core.market.windows import STORE, FrozenWindow, cut
 from core.service.access import Role, Visitor
 from pages.markets import attention_window, cached_results
 from pages.shared import permissions
 from pages.shared.navigation import ROOT
-from tests.core.market.helpers import HEADS, real_rows, save_tiny, tiny_config
+from tests.core.market.helpers import HEADS, real_rows, save_tiny
 from tests.pages.open_page import open_page, words
 from tests.pages.scenes import scene_of
 
@@ -37,11 +35,9 @@ opened = partial(open_page, PAGE)
 
 @pytest.fixture(scope="module", autouse=True)
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Two checkpoints in the place of the shipped ones: "tlob", and "wide" with two attention heads."""
+    """A checkpoint in the place of the shipped one."""
     folder = tmp_path_factory.mktemp("checkpoints")
     save_tiny(folder, real_rows(0), name="tlob")
-    wide = tiny_config(len(HEADS))
-    save_tiny(folder, real_rows(0), name="wide", config=type(wide)(**{**wide.to_dict(), "heads": 2}))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "FOLDER", folder)
         yield folder
@@ -58,12 +54,6 @@ def ends(second: float) -> str:
 
 
 # -- which window -----------------------------------------------------------------------------------------------------------
-
-
-def test_it_opens_on_the_first_whole_window_of_a_recording() -> None:
-    app = opened()
-    assert ends((STEPS - 1) * 0.25) in words(app)
-    assert "second" not in app.query_params
 
 
 def test_a_link_opens_at_its_second() -> None:
@@ -200,23 +190,10 @@ def test_at_rest_the_stage_is_lit_by_integrated_gradients_of_what_is_explained()
     np.testing.assert_allclose(arrays["gradients"], values, atol=1e-6)
 
 
-def test_heads_of_another_model_are_squares_of_their_own() -> None:
-    _head, arrays = scene_of(opened(second="60", model="wide"))
-    assert arrays["time-to-time 1"].shape == (2, STEPS, STEPS)
-
-
 def test_names_say_what_a_map_relates_and_the_documents_word_stands_beside_once() -> None:
     text = words(opened())
     assert "time-to-time" in text and text.count("*spatial*") == 1
     assert "Attention weights are not explanations by themselves" in text
-
-
-def test_the_whole_recording_is_within_reach() -> None:
-    app = opened()
-    rows = read_market([RECORDING.path])
-    last = (int(rows.timestamps[-1]) - int(rows.timestamps[0])) / 1e3
-    slider: Any = app.slider(key="second")
-    assert (slider.min, slider.max, slider.step) == ((STEPS - 1) * 0.25, last, 0.25)
 
 
 def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

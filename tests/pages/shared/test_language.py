@@ -72,11 +72,6 @@ def test_the_switch_overrides_the_browser_and_lives_in_the_url() -> None:
     assert app.text[0].value == "Memory" and app.query_params == {}
 
 
-def test_numbers_follow_the_language() -> None:
-    assert run("en-US").text[2].value == "1,234,567.89"
-    assert run("es-ES").text[2].value == "1.234.567,89"
-
-
 @pytest.mark.parametrize(("locale", "query", "written"), [
     ("es-PE", {}, "1,234,567.89"),
     ("es-419", {}, "1,234,567.89"),
@@ -285,13 +280,7 @@ SHOWN_ERRORS = {
 }
 # fmt: on
 """Exceptions of core whose text a page shows."""
-ALSO_SHOWN = (
-    "models/*.py",
-    "market/predictor.py",
-    "signs/ctc_lab.py",
-    "signs/recogniser.py",
-    "signs/vocabulary.py",
-)
+ALSO_SHOWN = ("models/*.py", "market/predictor.py", "signs/ctc_lab.py", "signs/recogniser.py", "signs/vocabulary.py")
 """Files of core whose ValueErrors a page shows, alone or as the reason of a CheckpointError."""
 
 

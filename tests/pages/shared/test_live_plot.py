@@ -24,10 +24,3 @@ def test_the_demonstration_runs_without_a_browser() -> None:
     assert moving["chrome"]["alt"] == "A sine wave that moves" and moving["chrome"]["clicks"] is True
     assert still["chrome"]["clicks"] is False
     assert still["chrome"]["height"] == 240 and still["chrome"]["filename"] == "sine"
-
-
-def test_labels_follow_the_language() -> None:
-    app = AppTest.from_file(str(ROOT / "tests" / "browser" / "apps" / "plots.py"), default_timeout=30)
-    app.query_params["lang"] = "es"
-    chrome = frames(app.run())[0]["chrome"]
-    assert chrome["language"] == "es" and chrome["labels"]["png"] == "Descargar como PNG"

@@ -52,11 +52,7 @@ OPERATORS = set(Action)
 
 @pytest.mark.parametrize(
     ("address", "variable", "open_"),
-    [
-        ("localhost", "", OPERATORS),
-        ("0.0.0.0", "", STRANGERS),
-        ("0.0.0.0", "yes", OPERATORS - {Action.READ_METRICS}),
-    ],
+    [("localhost", "", OPERATORS), ("0.0.0.0", "", STRANGERS), ("0.0.0.0", "yes", OPERATORS - {Action.READ_METRICS})],
 )
 def test_a_server_on_a_network_without_sign_in_is_closed(
     address: str, variable: str, open_: set[Action], monkeypatch: pytest.MonkeyPatch

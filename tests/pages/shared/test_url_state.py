@@ -217,16 +217,6 @@ def opened(query: dict[str, Any] | None = None) -> AppTest:
     return run(query, sliders)
 
 
-def test_the_default_stays_out_of_the_url() -> None:
-    app = opened()
-    assert shown(app) == "10.0 1" and app.query_params == {}
-
-
-def test_a_link_sets_both_kinds_of_number() -> None:
-    app = opened({"place": "42.75", "count": "7"})
-    assert shown(app) == "42.75 7" and app.query_params == {"place": "42.75", "count": "7"}
-
-
 def test_the_reader_and_code_both_move_it_and_the_url_follows() -> None:
     app = opened({"place": "42.75"})
     app.slider(key="place").set_value(50.0).run()

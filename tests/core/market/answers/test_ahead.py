@@ -81,14 +81,6 @@ def test_who_knows_the_truth_is_ahead_within_a_day() -> None:
     assert found >= 0.95 * (SESSIONS // 4)
 
 
-def test_a_constant_is_never_ahead_of_a_constant() -> None:
-    truth = np.random.default_rng(0).choice(3, size=DAY, p=[0.1, 0.8, 0.1])
-    constant = np.array([0.1, 0.8, 0.1])
-    every = leads(np.broadcast_to(constant, (DAY, 3)), np.broadcast_to(constant, (DAY, 2, 3)), truth)
-    assert {one.standing for one in every} == {Standing.UNDECIDED}
-    assert math.isinf(every[-1].outcomes_until_decided)
-
-
 def test_the_sums_after_each_outcome_are_those_of_all_at_once() -> None:
     p, truth = market(3, n=200)
     rules = np.random.default_rng(4).dirichlet([1, 1, 1], size=(200, 4))

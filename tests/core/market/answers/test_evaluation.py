@@ -13,19 +13,9 @@ from core.market.book import BookError
 from core.market.grid import segments
 from core.market.labels import moves_after
 from core.market.predictor import MarketCard, Predictor
-from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, tiny_predictor, with_hole, with_stall
+from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, with_hole, with_stall
 
 ROWS = with_hole(with_hole(real_rows(1), 90, 7), 260, 1)
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(1))
-
-
-@pytest.fixture(scope="module")
-def entry(predictor: Predictor) -> MarketCard:
-    return predictor.markets["testville"]
 
 
 def row_by_row(predictor: Predictor, entry: MarketCard, head: int, first: int) -> tuple[list[int], list[int], list[int]]:
@@ -92,18 +82,6 @@ def test_calibration_is_of_the_likeliest_class_and_calls_have_a_name_of_their_ow
     assert result.scores["tlob"].call_gap == pytest.approx(gap(called), abs=1e-5)
     assert result.scores["tlob"].log_loss == pytest.approx(log_loss(t, p, labels=[0, 1, 2]), abs=1e-5)
     assert abs(result.scores["tlob"].ece - result.scores["tlob"].call_gap) > 1e-3
-
-
-def test_every_head_is_scored(predictor: Predictor, entry: MarketCard) -> None:
-    assert [result.head for result in evaluate(predictor, ROWS, entry)] == list(HEADS)
-
-
-def test_progress_ends_at_the_whole(predictor: Predictor, entry: MarketCard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.market.answers.predictions.BATCH", 100)
-    told: list[tuple[int, int]] = []
-    evaluate(predictor, ROWS, entry, progress=lambda done, total: told.append((done, total)))
-    windows = 400 - 3 * (predictor.window - 1)
-    assert told == [(100, windows), (200, windows), (300, windows), (windows, windows)]
 
 
 def test_what_is_asked_of_a_file_too_short_is_refused(predictor: Predictor, entry: MarketCard, tmp_path: Path) -> None:

@@ -6,22 +6,11 @@ import numpy as np
 import pytest
 
 from core.market.answers.predictions import RowPredictions, predict_rows
-from core.market.answers.scoreboard import Scoreboard
 from core.market.grid import segments
 from core.market.predictor import MarketCard, Predictor
-from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, tiny_predictor, with_hole
+from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, with_hole
 
 ROWS = with_hole(with_hole(real_rows(1), 90, 7), 260, 1)
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(1))
-
-
-@pytest.fixture(scope="module")
-def entry(predictor: Predictor) -> MarketCard:
-    return predictor.markets["testville"]
 
 
 @pytest.fixture(scope="module")
@@ -45,20 +34,6 @@ def test_every_row_equals_the_loop(predictor: Predictor, entry: MarketCard, foun
                 assert found.truth[place, head] == naive_class(naive_label(mid, t, horizon, kind), entry.alphas[head])
             place += 1
     assert place == len(found) == 400 - 3 * (predictor.window - 1)
-
-
-def test_every_row_is_that_of_the_scoreboard(predictor: Predictor, entry: MarketCard, found: RowPredictions) -> None:
-    board = Scoreboard(predictor.heads, entry.alphas)
-    for stretch in segments(ROWS.timestamps):
-        board.gap()
-        for row in range(stretch.start, stretch.stop):
-            whole = row - stretch.start + 1 >= predictor.window
-            window = ROWS.levels[None, row - predictor.window + 1 : row + 1]
-            board.step(int(ROWS.timestamps[row]), float(ROWS.mid[row]), predictor.predict(window, entry) if whole else None)
-    log = board.log.tail(board.log.count)
-    assert log["timestamp"].tolist() == found.timestamps.tolist()
-    for mine, name in (("mid", "mid"), ("probabilities", "probabilities"), ("came", "truth")):
-        np.testing.assert_allclose(log[mine], getattr(found, name), atol=1e-5)
 
 
 def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketCard) -> None:

@@ -15,15 +15,10 @@ from core.market.answers.recalibration import SCORED_AFTER, AdaptiveHead, recali
 from core.market.book import FILE_COLUMNS, BookError, BookRows
 from core.market.labels import moves_after
 from core.market.predictor import Predictor, load_predictor
-from tests.core.market.helpers import HEADS, naive_class, naive_label, random_book, save_tiny, tiny_predictor, with_hole
+from tests.core.market.helpers import HEADS, random_book, save_tiny, with_hole
 
 HEAD = 3
 ROWS = with_hole(random_book(1_500, 3), 700, 9)
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +37,6 @@ def test_scores_count_after_the_first_thousand_outcomes(predictor: Predictor, fo
     assert (answer.adapted == adapted).all() and answer.alpha == market.alphas[HEAD]
     assert answer.truth[scored].tolist() == found.truth[scored, HEAD].tolist()
     assert sum(about["weights"].values()) == pytest.approx(1, abs=2e-4)
-
-
-def test_moves_of_a_file_are_the_labels(predictor: Predictor) -> None:
-    """By the label written out: no move reaches over the gap or past the end."""
-    kind, horizon = HEADS[0]
-    moves = moves_after(ROWS, HEADS[0])
-    for start, stop in ((0, 700), (700, 1_500)):
-        mid = ROWS.mid[start:stop]
-        for t in (0, 8, 9, 300, len(mid) - horizon - 1, len(mid) - horizon, len(mid) - 1):
-            expected = naive_label(mid, t, horizon, kind)
-            assert moves[start + t] == pytest.approx(expected, abs=1e-12, nan_ok=True)
-            assert naive_class(moves[start + t], 1e-4) == naive_class(expected, 1e-4)
 
 
 def test_too_few_outcomes_are_refused(predictor: Predictor, found: RowPredictions) -> None:

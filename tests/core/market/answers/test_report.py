@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sklearn.metrics import f1_score, log_loss, matthews_corrcoef
+from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.checkpoints import sha256
 from core.cli import evaluate_recordings
@@ -22,23 +22,9 @@ from core.market.answers.table import Answered, Table
 from core.market.book import STEP_MS
 from core.market.predictor import Predictor
 from core.market.store.rows import read_market
-from tests.core.market.helpers import (
-    EXCERPTS,
-    HEADS,
-    frame_from_rows,
-    random_book,
-    real_rows,
-    tiny_predictor,
-    with_hole,
-    with_stall,
-)
+from tests.core.market.helpers import EXCERPTS, HEADS, frame_from_rows, random_book, real_rows, with_hole, with_stall
 
 HEAD = HEADS[3]
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(1))
 
 
 @pytest.fixture(scope="module")
@@ -100,16 +86,6 @@ def test_a_rule_that_sees_no_book_scores_on_the_rows_of_several_together_alone()
     assert pooled > 0.5 and mean == 0
     groups = report.group_table(both).set_index(["by", "group"])
     assert groups.loc[("day", "1970-01-01"), "matthews"] == 0  # nor does a group pool them
-
-
-def test_scores_over_recordings_are_sklearns(rows: Table) -> None:
-    table = report.pooled_table(rows).set_index("forecaster")
-    answer = rows.answers["mine"]
-    assert table.loc["mine", "matthews"] == pytest.approx(matthews_corrcoef(rows.truth, answer.calls))
-    assert table.loc["mine", "log_loss"] == pytest.approx(log_loss(rows.truth, exact(rows, "mine"), labels=[0, 1, 2]))
-    momentum = f1_score(rows.truth, rows.answers["momentum"].calls, average="macro")
-    assert table.loc["momentum", "macro_f1"] == pytest.approx(momentum)
-    assert np.isnan(table.loc["stationary", "log_loss"]) and table.loc["stationary", "matthews"] == 0
 
 
 @pytest.mark.parametrize("sure", [(0.9, 0.3), (0.3, 0.9), (0.9, 0.9), (0.3, 0.01)])

@@ -6,15 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy import stats
 from scipy.special import softmax
 
-from core import scores
-from core.market.answers.recalibration import REFIT_STEPS, SCORED_AFTER, AdaptiveHead, recalibrate_rows
 from core.market.answers.scoreboard import TAKER_STEPS, Scoreboard, traded_calls
 from core.market.book import BookRows
-from core.market.labels import UNKNOWN, Head, fit_alpha, moves_after
+from core.market.labels import Head
 from core.market.predictor import Predictions
 from tests.core.market.helpers import random_book, with_hole
 
@@ -53,56 +49,6 @@ def played(*, own_thresholds: bool = False) -> Scoreboard:
 @pytest.fixture(scope="module")
 def board() -> Scoreboard:
     return played()
-
-
-def known_rows(head: int) -> NDArray[np.int64]:
-    return np.flatnonzero(PREDICTED & ~np.isnan(moves_after(ROWS, HEADS[head])))
-
-
-@pytest.mark.parametrize("head", [0, 1])
-def test_step_by_step_recalibration_is_that_of_the_whole_file(board: Scoreboard, head: int) -> None:
-    kind, horizon = HEADS[head]
-    rows = np.flatnonzero(PREDICTED)
-    past = AdaptiveHead(horizon, ALPHAS[head], first_fit=(head + 1) * REFIT_STEPS // len(HEADS))
-    p = ANSWERS.probabilities[rows, head].astype(np.float64)
-    whole = recalibrate_rows(rows, p, moves_after(ROWS, (kind, horizon))[rows], past)
-    logged = board.log.tail()
-    np.testing.assert_allclose(logged["recalibrated"][:, head], whole.adapted, atol=1e-6)
-    assert logged["came"][:, head].tolist() == whole.truth.tolist()
-    scored = np.flatnonzero(whole.truth != UNKNOWN)[SCORED_AFTER:]
-    written, adapted = (scores.log_loss(q[scored], whole.truth[scored]) for q in (p, logged["recalibrated"][:, head]))
-    assert len(scored) > 1_000 and adapted < written
-    assert board.adaptive(head).weights == past.weights
-
-
-def test_an_unknown_market_scores_anew_with_its_own_threshold(monkeypatch: pytest.MonkeyPatch, board: Scoreboard) -> None:
-    unknown = played(own_thresholds=True)
-    before = unknown.adaptive(0)  # a quarter hour has not passed
-    assert (before.own_threshold, before.settled, before.alpha) == (True, False, ALPHAS[0])
-    assert np.array_equal(unknown.log.tail()["recalibrated"], board.log.tail()["recalibrated"])
-    monkeypatch.setattr("core.market.answers.recalibration.THRESHOLD_OUTCOMES", 1_500)
-    found = played(own_thresholds=True).adaptive(0)
-    rows = known_rows(0)
-    assert found.alpha == pytest.approx(fit_alpha([moves_after(ROWS, HEADS[0])[rows[:1_500]]]), rel=1e-9)
-    assert found.settled
-    assert found.resolved == len(rows) - 1_500 > 100  # as a file is, by `--thresholds past`
-
-
-@pytest.mark.parametrize("head", [0, 1])
-def test_a_takers_trades_are_those_of_a_loop(board: Scoreboard, head: int) -> None:
-    rows, horizon, results, free = board.log.tail(), HEADS[head][1], list[float](), 0
-    last = np.flatnonzero(np.diff(rows["timestamp"], append=0) != 250)  # of each stretch
-    for i, call in enumerate(rows["answered"][:, head].tolist()):
-        if i >= free and call in (0, 2) and i + horizon <= last[last >= i][0]:
-            paid = rows["mid"][i + 1] + (call - 1) * rows["spread"][i + 1] / 2
-            received = rows["mid"][i + horizon] - (call - 1) * rows["spread"][i + horizon] / 2
-            results.append((call - 1) * (received - paid) / rows["mid"][i] * 1e4)
-            free = i + horizon
-    count, mean, reach = board.taker_results()[head]
-    assert count == len(results) > 50
-    assert mean == pytest.approx(np.mean(results), rel=1e-9)
-    low, high = stats.t.interval(0.95, len(results) - 1, loc=mean, scale=stats.sem(results))
-    assert (mean - reach, mean + reach) == pytest.approx((low, high), rel=1e-3)
 
 
 def test_a_takers_result_is_computed_anew_every_half_minute() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,34 +11,14 @@ import pytest
 from core.market.answers.one_answer import RowAnswers
 from core.market.answers.predictions import evaluate
 from core.market.answers.recalibration import A_THIRD, Recalibrated
-from core.market.answers.scoreboard import VALUED, PredictionLog, Scoreboard, answered_calls
+from core.market.answers.scoreboard import PredictionLog, Scoreboard, answered_calls
 from core.market.book import BookRows
-from core.market.grid import STEP_MS, segments, stalled
+from core.market.grid import segments, stalled
 from core.market.predictor import MarketCard, Predictions, Predictor, windows_of
-from tests.core.market.helpers import (
-    EXCERPTS,
-    HEADS,
-    naive_class,
-    naive_label,
-    random_book,
-    real_rows,
-    tiny_predictor,
-    with_hole,
-    with_stall,
-)
+from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, with_hole, with_stall
 
 HOLED = with_hole(real_rows(3), 217, 4)
 RULES = ("momentum", "stationary", "frequencies", "decayed")
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(3))
-
-
-@pytest.fixture(scope="module")
-def entry(predictor: Predictor) -> MarketCard:
-    return predictor.markets["testville"]
 
 
 def played(predictor: Predictor, entry: MarketCard, rows: BookRows) -> Scoreboard:
@@ -93,28 +72,6 @@ def test_the_log_holds_what_a_loop_finds(predictor: Predictor, entry: MarketCard
             expected[int(HOLED.timestamps[stretch][t])] = naive_class(naive_label(mid, t, horizon, kind), entry.alphas[head])
     log = board.log.tail(10_000)
     assert dict(zip(log["timestamp"].tolist(), log["came"][:, head].tolist(), strict=True)) == expected
-
-
-def test_predictions_whose_future_lies_across_a_gap_stay_open(predictor: Predictor, board: Scoreboard) -> None:
-    log = board.log.tail(10_000)
-    for head, (_, horizon) in enumerate(HEADS):
-        open_ = log["timestamp"][log["came"][:, head] == -1]
-        before_gap, at_end = HOLED.timestamps[217 - horizon : 217], HOLED.timestamps[-horizon:]
-        assert open_.tolist() == [*before_gap.tolist(), *at_end.tolist()]
-        warming = (log["timestamp"] >= HOLED.timestamps[217]) & (log["timestamp"] < HOLED.timestamps[217 + predictor.window - 1])
-        assert not warming.any()
-
-
-def test_a_gap_forgets_the_mids_too() -> None:
-    """A label's past average may not reach over a gap either."""
-    board = Scoreboard([("smoothed", 2)], [1e-4])
-    for i, mid in enumerate([100.0, 100.0, 100.0]):
-        board.step(i, mid, None)
-    board.gap()
-    for i, mid in enumerate([200.0, 200.0, 201.0, 203.0, 203.0]):
-        board.step(10 + i, mid, one_prediction(called=2))
-    # w = 2: the row after the gap has no past average; l = 202/200 - 1, then 203/200.5 - 1
-    assert board.log.tail(5)["came"][:, 0].tolist() == [-1, 2, 2, -1, -1]
 
 
 def one_prediction(called: int) -> Predictions:
@@ -198,15 +155,3 @@ def test_scoring_goes_on_when_the_log_is_full() -> None:
     for i in range(100):
         board.step(i, next(mids), one_prediction(called=1))
     assert len(board.log.tail()) == 7 and (board.log.tail()["came"][:, 0] != -1).sum() == 1
-
-
-def test_the_worth_of_calls_is_over_four_hours_and_a_log_over_a_day() -> None:
-    assert VALUED * STEP_MS == 4 * 3_600_000 and len(PredictionLog(1)._rows) * STEP_MS == 24 * 3_600_000
-
-
-def test_excerpts_and_random_books_give_every_class() -> None:
-    """What the tests above stand on: moves of every kind occur in their data."""
-    for rows in (real_rows(3), random_book(300, 1)):
-        assert {np.sign(round(step, 9)) for step in np.diff(rows.mid)} == {-1, 0, 1}
-    assert all(path.is_file() for path in EXCERPTS)
-    assert Path(EXCERPTS[3]).name.startswith("binance_spot_ethusdt")

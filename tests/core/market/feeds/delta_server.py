@@ -25,8 +25,6 @@ Side = dict[int, int]
 """Price in ticks to size in lots."""
 Change = tuple[str, int, int]
 """Side, price in ticks, size in lots (0: removed)."""
-SENTINEL = 987_654_321
-"""A size in lots that stands for what a faulty message holds instead."""
 
 
 class VenueServer(ABC):
@@ -54,10 +52,6 @@ class VenueServer(ABC):
         """Whether the list of markets says that the market is not traded now, while its book stands."""
         self.answers_after_s = 0.0
         """How long a subscription waits for its answer."""
-        self.wishes: dict[web.WebSocketResponse, str] = {}
-        """All that came by each socket."""
-        self.deaf: set[web.WebSocketResponse] = set()
-        """Sockets that stay open but are sent nothing."""
 
     async def __aenter__(self) -> Self:
         app = web.Application()
@@ -73,11 +67,6 @@ class VenueServer(ABC):
         await self._site.start()
         self.port = self._runner.addresses[0][1]
 
-    async def go_away(self) -> None:
-        """Refuse connections and cut those there are."""
-        await self._site.stop()
-        self.cut()
-
     def cut(self) -> None:
         """End every socket without a closing handshake."""
         for socket in list(self.sockets):
@@ -90,15 +79,9 @@ class VenueServer(ABC):
     async def send(self, text: str) -> None:
         """Send a message to everyone; nothing where there is none."""
         async with self._sending:
-            for socket in self.sockets - self.deaf if text else ():
-                if not self.concerns(text, self.wishes.get(socket, "")):
-                    continue
+            for socket in list(self.sockets) if text else ():
                 with contextlib.suppress(ConnectionError):
                     await socket.send_str(text)
-
-    def concerns(self, text: str, wishes: str) -> bool:
-        """Whether a message is one that a socket asked for."""
-        return True
 
     def remember(self) -> None:
         """Note the present book in the history."""
@@ -119,9 +102,8 @@ class VenueServer(ABC):
         await socket.prepare(request)
         try:
             async for message in socket:
-                if message.type is not WSMsgType.TEXT or socket in self.deaf:
+                if message.type is not WSMsgType.TEXT:
                     continue
-                self.wishes[socket] = self.wishes.get(socket, "") + message.data
                 await asyncio.sleep(self.answers_after_s)
                 async with self._sending:  # no change goes out between a snapshot and what was changed before it
                     # OKX is sent the bare word
@@ -130,8 +112,6 @@ class VenueServer(ABC):
                         await socket.send_str(answer if isinstance(answer, str) else json.dumps(answer))
         finally:
             self.sockets.discard(socket)
-            self.wishes.pop(socket, None)
-            self.deaf.discard(socket)
         return socket
 
     @abstractmethod
@@ -147,16 +127,8 @@ class VenueServer(ABC):
         await asyncio.sleep(0)
 
     @abstractmethod
-    def misprint(self, size: str) -> str:
-        """The next message, with a size written as something else."""
-
-    @abstractmethod
     def top(self) -> FloatArray:
         """(40,) the ten best levels a side."""
-
-    @abstractmethod
-    def heartbeat(self) -> str:
-        """What the venue sends where nothing happens."""
 
     @abstractmethod
     def _reply(self, path: str) -> Any: ...
@@ -204,17 +176,6 @@ class DeltaServer(VenueServer):
     def view(self) -> dict[tuple[str, int], int]:
         """The levels that the stream tells of: side and price to size."""
         return self._view()
-
-    def message(self, changes: list[Change]) -> str:
-        """A message of any changes, whatever the book is, with the next number."""
-        self.number += 1
-        return json.dumps(self._delta(changes))
-
-    def misprint(self, size: str) -> str:
-        best = min(self.asks)
-        self.asks[best] += 1
-        self.remember()
-        return self.message([("a", best, SENTINEL)]).replace(f"{SENTINEL / 1000:.3f}", size)
 
     def best(self, count: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """The best asks and bids, price in ticks and size in lots."""
@@ -275,9 +236,6 @@ class BinanceDeltaServer(DeltaServer):
         sides = {key: [[f"{p / 10:.1f}", f"{s / 1000:.3f}"] for side, p, s in changes if side == key] for key in ("a", "b")}
         return {"e": "depthUpdate", "E": self.stamp_ms, "s": "BTCUSDT", "U": self.number, "u": self.number, **sides}
 
-    def heartbeat(self) -> str:
-        return json.dumps({"result": None, "id": 0})
-
 
 class KrakenServer(DeltaServer):
     """Kraken's websocket v2, with its checksum (docs.kraken.com, "Book: checksum")."""
@@ -335,9 +293,6 @@ class KrakenServer(DeltaServer):
     def _stamp(self) -> str:
         return datetime.fromtimestamp(self.stamp_ms / 1e3, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
-    def heartbeat(self) -> str:
-        return json.dumps({"channel": "heartbeat"})
-
     def checksum(self) -> int:
         """Of whole numbers: prices have one decimal and sizes eight, so that leaving out the point multiplies by ten to that."""
         asks, bids = self.best(10)
@@ -374,7 +329,7 @@ class BybitServer(DeltaServer):
 
     def _on_text(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
         if asked.get("op") == "ping":
-            return [json.loads(self.heartbeat())]
+            return [{"success": True, "ret_msg": "pong", "op": "ping"}]
         if asked.get("op") != "subscribe" or not asked["args"][0].startswith("orderbook."):
             return []
         if self.delisted:
@@ -391,9 +346,6 @@ class BybitServer(DeltaServer):
         sides = {key: [[f"{p / 10:.1f}", f"{s / 1000:.3f}"] for side, p, s in changes if side == key] for key in ("a", "b")}
         data = {"s": "BTCUSDT", **sides, "u": self.number, "seq": 7 * self.number}
         return {"topic": "orderbook.50.BTCUSDT", "type": "delta", "ts": self.stamp_ms, "data": data}
-
-    def heartbeat(self) -> str:
-        return json.dumps({"success": True, "ret_msg": "pong", "op": "ping"})
 
 
 class UnnumberedBybitServer(BybitServer):
@@ -450,6 +402,3 @@ class HtxServer(DeltaServer):
         before, self._told = self._told, self.number
         tick = {"seqNum": self.number, "prevSeqNum": before, **sides}
         return {"ch": "market.btcusdt.mbp.150", "ts": self.stamp_ms, "tick": tick}
-
-    def heartbeat(self) -> str:
-        return json.dumps({"ping": self.stamp_ms})

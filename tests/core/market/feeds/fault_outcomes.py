@@ -7,7 +7,6 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,11 +24,11 @@ from core.market.session_view import Status
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.delta_server import VenueServer
-from tests.core.market.feeds.venue_faults import Exchange, Fault, real_clock
+from tests.core.market.feeds.venue_faults import Exchange, Fault
 from tests.core.market.helpers import confirmed
 
 LATE_S: Final = 1.0
-"""A row may show a book that was replaced so long ago, and by as long as the process was held up, for the way from the server."""
+"""A row may show a book that was replaced so long ago, for the way from the server."""
 MAX_S: Final = 30.0  # longest wait for a feed to be live, or to end
 
 
@@ -38,23 +37,17 @@ class Outcome:
     """What came of a fault.
 
     Attributes:
-        noticed_s: from its beginning until the feed said so; None where it did not.
         live_s: from the venue's recovery until the first book after; negative where it was sooner; None where the feed ended.
         said: what the page said: state and message, without repeats.
-        rows: recorded. wrong: rows recorded, predicted, scored that no book of the venue's equals. shown: the same of rows that
-            were shown as provisional, and withdrawn.
-        details: of each wrong row, what is wrong with it.
+        rows: recorded. wrong: rows recorded, predicted, scored that no book of the venue's equals.
     """
 
     venue: str
     fault: str
-    noticed_s: float | None = None
     live_s: float | None = None
     said: list[str] = field(default_factory=list)
     rows: int = 0
     wrong: dict[str, int] = field(default_factory=dict)
-    shown: int = 0
-    details: list[str] = field(default_factory=list)
 
     @property
     def sound(self) -> bool:
@@ -74,55 +67,41 @@ async def try_fault(
     async with make() as server:
         exchange = Exchange(server)
         server.remember()
-        if fault.at_start:
-            await fault.begin(exchange)
         feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, trades=False)
         async with _followed(feed, predictor, folder) as seen, _running(exchange):
-            if not fault.at_start:
-                await seen.until_rows(predictor.window + round(4 * patience_s))
-                began = time.monotonic()
-                await fault.begin(exchange)
-            else:
-                began = seen.began
+            await seen.until_rows(predictor.window + round(4 * patience_s))
+            began = time.monotonic()
+            await fault.begin(exchange)
             await asyncio.sleep(fault.lasts_s)
             over = time.monotonic()
             if fault.end is not None and not fault.ends:
                 await fault.end(exchange)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(MAX_S):
-                    await seen.settle(
-                        over, ends=fault.ends, interrupted=fault.at_start or fault.lasts_s > 0, patience_s=patience_s
-                    )
-            found.noticed_s = seen.noticed(began)
+                    await seen.settle(over, ends=fault.ends, interrupted=fault.lasts_s > 0, patience_s=patience_s)
             found.live_s = None if fault.ends else seen.live(began, over)
             found.said = seen.said
             rows = seen.session.view(4_800)
             answered = confirmed(seen.session)
         recorded = read_market(sorted(folder.rglob("rows_*.parquet"))) if any(folder.rglob("rows_*.parquet")) else None
-        real_clock()
-        history, late_s = server.history, LATE_S + exchange.stall_s
+        history = server.history
         kept = len(rows.timestamps) - rows.provisional
-        wrong = wrong_rows(rows.timestamps[:kept], rows.levels[:kept], history, late_s)
+        wrong = wrong_rows(rows.timestamps[:kept], rows.levels[:kept], history)
         bad = rows.timestamps[:kept][wrong]
         asked = answered["timestamp"]
         span = predictor.window * 250
         tainted = np.array([((bad > when - span) & (bad <= when)).any() for when in asked], dtype=bool)
         scored = (answered["came"] != UNKNOWN).any(axis=1)
         found.wrong = {
-            "recorded": 0 if recorded is None else int(wrong_rows(recorded.timestamps, recorded.levels, history, late_s).sum()),
+            "recorded": 0 if recorded is None else int(wrong_rows(recorded.timestamps, recorded.levels, history).sum()),
             "predicted": int(tainted.sum()),
             "scored": int((tainted & scored).sum()),
         }
         found.rows = 0 if recorded is None else len(recorded)
-        if recorded is not None:
-            found.details += explain("recorded", recorded.timestamps, recorded.levels, history, late_s)
-        found.details += explain("shown", rows.timestamps[:kept], rows.levels[:kept], history, late_s)
-        times, levels = seen.provisional_rows()
-        found.shown = int(wrong_rows(times, levels, history, late_s).sum()) if len(times) else 0
     return found
 
 
-def wrong_rows(times: Any, levels: FloatArray, history: Sequence[tuple[float, FloatArray]], late_s: float) -> Any:
+def wrong_rows(times: Any, levels: FloatArray, history: Sequence[tuple[float, FloatArray]], late_s: float = LATE_S) -> Any:
     """(n,) whether a row equals no book that the venue had in the `late_s` seconds before."""
     since, wrong = np.array([when for when, _ in history]), np.zeros(len(times), dtype=bool)
     for index, (timestamp, book) in enumerate(zip(np.asarray(times) / 1e3, levels, strict=True)):
@@ -131,36 +110,14 @@ def wrong_rows(times: Any, levels: FloatArray, history: Sequence[tuple[float, Fl
     return wrong
 
 
-def explain(kind: str, times: Any, levels: FloatArray, history: Sequence[tuple[float, FloatArray]], late_s: float) -> list[str]:
-    """A line for each wrong row: its place, and how long ago the venue had replaced its book."""
-    found = []
-    for place in np.flatnonzero(wrong_rows(times, levels, history, late_s)):
-        when = times[place] / 1e3
-        replaced = [
-            ended for (_, book), (ended, _) in pairwise(history) if ended <= when and np.array_equal(levels[place][:40], book)
-        ]
-        later = [came for came, book in history if came > when and np.array_equal(levels[place][:40], book)]
-        if replaced:
-            age = f"replaced {when - max(replaced):.2f} s before"
-        elif later:
-            age = f"the venue's only {1e3 * (min(later) - when):.1f} ms later"
-        else:
-            nearest = min((levels[place][:40] != book for _, book in history), key=np.count_nonzero)
-            age = f"never a book of the venue's: the nearest differs in {np.flatnonzero(nearest).tolist()}"
-        found.append(f"{kind}: row {place + 1} of {len(times)}, {age}; {late_s:.2f} s are allowed")
-    return found
-
-
 class _Seen:
     """What a viewer of a session sees, and when."""
 
     def __init__(self, session: MarketSession, recorder: EventRecorder, writer: SegmentWriter) -> None:
         self.session, self.recorder, self.writer = session, recorder, writer
-        self.began = time.monotonic()
         self.said: list[str] = []
         self._books: list[float] = []
         self._breaks: list[float] = []
-        self._shown: dict[int, FloatArray] = {}
         self.ended: float | None = None
         session.record(recorder)
         session.listeners.append(self._take)
@@ -179,11 +136,6 @@ class _Seen:
             line = f"{view.status}: {view.message}" if view.message else f"{view.status}"
             if not self.said or self.said[-1] != line:
                 self.said.append(line)
-            for when, levels in zip(
-                view.timestamps[-view.provisional or None :], view.levels[-view.provisional or None :], strict=True
-            ):
-                if view.provisional:
-                    self._shown[int(when)] = levels
             if view.status in (Status.FAILED, Status.ENDED) and self.ended is None:
                 self.ended = time.monotonic()
             await asyncio.sleep(0.1)
@@ -210,11 +162,6 @@ class _Seen:
         while self.writer.rows < before + self.session.predictor.window + 8 and self.ended is None:
             await asyncio.sleep(0.05)
 
-    def noticed(self, began: float) -> float | None:
-        """Seconds from the fault until something was said or books were given up."""
-        found = [when for when in (*self._breaks, *([self.ended] if self.ended else [])) if when >= began]
-        return min(found) - began if found else None
-
     def live(self, began: float, over: float) -> float | None:
         """Seconds from the venue's recovery to the first book after the last break."""
         if self.ended is not None:
@@ -223,12 +170,6 @@ class _Seen:
         since = max([over, *broken])
         later = [book for book in self._books if book >= since]
         return later[0] - over if later else None
-
-    def provisional_rows(self) -> tuple[FloatArray, FloatArray]:
-        """Rows that were shown as provisional, and times."""
-        kept = set(self.session.view(4_800).timestamps.tolist())
-        gone = [(when, levels) for when, levels in sorted(self._shown.items()) if when not in kept]
-        return np.array([when for when, _ in gone]), np.array([levels for _, levels in gone])
 
 
 @contextlib.asynccontextmanager

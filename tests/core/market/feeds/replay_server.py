@@ -128,19 +128,12 @@ class Replay(VenueServer):
         return any(price <= tenth[side] if side == "asks" else price >= tenth[side] for side, price in changed - again)
 
     def misprint(self, size: str) -> str:
-        return self._altered(None, lambda item, price_key, size_key: item.__setitem__(size_key, size))
-
-    def cross(self) -> str:
-        """The next message with a bid, its price above the third ask."""
-        price = text_of(sorted(self.book["asks"])[3])
-        return self._altered("bids", lambda item, price_key, size_key: item.__setitem__(price_key, price))
-
-    def _altered(self, wanted: str | None, change: Any) -> str:
+        """The next message, with a size written as something else."""
         while text := self.step():
             message = json.loads(text)
-            for side, item, price_key, size_key in self.levels(message) if self.kind(message) == "change" else ():
-                if wanted in (None, side) and self.kept(item) and float(item[size_key]):
-                    change(item, price_key, size_key)
+            for _, item, _, size_key in self.levels(message) if self.kind(message) == "change" else ():
+                if self.kept(item) and float(item[size_key]):
+                    item[size_key] = size
                     return json.dumps(message)
         raise AssertionError("the capture has no such message any more")
 
@@ -226,9 +219,6 @@ class BinanceUsReplay(Replay):
     def _on_text(self, asked: Any) -> list[Any]:
         return [{"result": None, "id": asked["id"]}]
 
-    def heartbeat(self) -> str:
-        return json.dumps({"result": None, "id": 0})
-
 
 class GateReplay(Replay):
     """Gate's `spot.order_book_update`, which ccxt reads for Gate EU: changes by number, and a snapshot on request."""
@@ -254,12 +244,9 @@ class GateReplay(Replay):
 
     def _on_text(self, asked: Any) -> list[Any]:
         if asked["channel"] == "spot.ping":
-            return [json.loads(self.heartbeat())]
+            return [{"time": 0, "channel": "spot.pong", "event": "", "error": None, "result": None}]
         answer = {"time": asked["time"], "id": asked.get("id"), "channel": asked["channel"], "event": "subscribe"}
         return [answer | {"error": None, "result": {"status": "success"}}]
-
-    def heartbeat(self) -> str:
-        return json.dumps({"time": 0, "channel": "spot.pong", "event": "", "error": None, "result": None})
 
 
 class BitstampReplay(Replay):
@@ -285,11 +272,8 @@ class BitstampReplay(Replay):
 
     def _on_text(self, asked: Any) -> list[Any]:
         if asked["event"] == "bts:heartbeat":
-            return [json.loads(self.heartbeat())]
+            return [{"event": "bts:heartbeat", "channel": "", "data": {"status": "success"}}]
         return [{"event": "bts:subscription_succeeded", "channel": asked["data"]["channel"], "data": {}}]
-
-    def heartbeat(self) -> str:
-        return json.dumps({"event": "bts:heartbeat", "channel": "", "data": {"status": "success"}})
 
 
 class GeminiReplay(Replay):
@@ -318,9 +302,6 @@ class GeminiReplay(Replay):
     def _on_text(self, asked: Any) -> list[Any]:
         self.snapshots += 1
         return [self.snapshot()]
-
-    def heartbeat(self) -> str:
-        return json.dumps({"type": "heartbeat", "timestamp": 0})
 
 
 class KrakenFuturesReplay(Replay):
@@ -354,9 +335,6 @@ class KrakenFuturesReplay(Replay):
     def _on_text(self, asked: Any) -> list[Any]:
         self.snapshots += 1
         return [{"event": "subscribed", "feed": "book", "product_ids": [self.market]}, self.snapshot()]
-
-    def heartbeat(self) -> str:
-        return json.dumps({"feed": "heartbeat", "time": 0})
 
 
 class OkxReplay(Replay):
@@ -395,9 +373,6 @@ class OkxReplay(Replay):
         self.snapshots += 1
         return [{"event": "subscribe", "arg": asked["args"][0]}, self.snapshot()]
 
-    def heartbeat(self) -> str:
-        return "pong"
-
 
 class CoinbaseReplay(Replay):
     """Coinbase Exchange's level2, unnumbered, shown to account holders."""
@@ -428,9 +403,6 @@ class CoinbaseReplay(Replay):
         channels = [{"name": "level2", "product_ids": [self.market]}]
         return [{"type": "subscriptions", "channels": channels}, self.snapshot()]
 
-    def heartbeat(self) -> str:
-        return json.dumps({"type": "heartbeat", "sequence": 1, "product_id": self.market})
-
 
 class BitfinexReplay(Replay):
     """Bitfinex: changes by channel, numbered over all channels of the connection, as was asked for when they were captured."""
@@ -452,11 +424,6 @@ class BitfinexReplay(Replay):
     def kept(self, item: Any) -> bool:
         return item[1] != 0
 
-    def misprint(self, size: str) -> str:
-        """A negative size would be one of the other side: here the number of orders is negative."""
-        place = 1 if size.startswith("-") else 2
-        return self._altered(None, lambda item, price_key, size_key: item.__setitem__(place, float(size) if place == 1 else size))
-
     def number_of(self, message: Any) -> int:
         return int(message[-1])
 
@@ -474,9 +441,6 @@ class BitfinexReplay(Replay):
         self.snapshots += 1
         answer = {"event": "subscribed", "channel": "book", "chanId": self.channel, "symbol": self.market}
         return [answer | {"prec": "P0", "freq": "F0", "len": "100", "pair": self.market[1:]}, self.snapshot()]
-
-    def heartbeat(self) -> str:
-        return json.dumps([self.channel, "hb"])
 
 
 class KucoinReplay(Replay):
@@ -504,10 +468,10 @@ class KucoinReplay(Replay):
         data = {**self.texts(50), "timestamp": 1619378326663}
         return {"type": "message", "topic": f"/spotMarket/level2Depth50:{self.market}", "subject": "level2", "data": data}
 
-    def _altered(self, wanted: str | None, change: Any) -> str:
+    def misprint(self, size: str) -> str:
         self.step()
         message = deepcopy(self.whole())
-        change(message["data"][wanted or "asks"][0], 0, 1)
+        message["data"]["asks"][0][1] = size
         return json.dumps(message)
 
     def _reply(self, path: str) -> Any:
@@ -522,9 +486,6 @@ class KucoinReplay(Replay):
             return [{"id": asked["id"], "type": "pong"}]
         self.snapshots += 1
         return [{"id": asked["id"], "type": "ack"}, self.whole()]
-
-    def heartbeat(self) -> str:
-        return json.dumps({"id": "1", "type": "pong"})
 
 
 REPLAYS: Final[tuple[type[Replay], ...]] = (

@@ -12,7 +12,6 @@ import pytest
 
 from core.market.feeds import catalogue
 from core.market.feeds.catalogue import CatalogueUnavailable, exchanges, markets
-from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.venues import make_exchange
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 
@@ -81,8 +80,3 @@ def test_an_exchange_that_takes_too_long_is_said_to(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(catalogue, "PATIENCE_S", 0.05)
     with pytest.raises(CatalogueUnavailable, match="Binance could not be listed: Binance did not answer in time"):
         asyncio.run(markets("binance", configure=configure))
-
-
-def test_an_exchange_that_does_not_exist_is_named() -> None:
-    with pytest.raises(FeedFailed, match="there is no exchange 'binanze'"):
-        asyncio.run(markets("binanze"))

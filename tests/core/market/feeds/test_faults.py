@@ -6,40 +6,30 @@ import asyncio
 import json
 import math
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.market.book import BookRows, FloatArray, OrderBookSnapshot
+from core.market.book import BookRows, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.market_judge import FeedMemory, MarketJudge, Timeouts
-from core.market.feeds.protocol import FeedFailed, FeedState
+from core.market.feeds.protocol import FeedState
 from core.market.feeds.requested_books import Asks, RequestedBooks
 from core.market.recorder import RecordingProgress, record
 from core.market.store.rows import read_market
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
+from tests.core.market.feeds.fault_outcomes import wrong_rows
 from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.helpers import Silent
 
 QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
-LATE_S = 0.45
-"""A row may show a book that was replaced so long ago, for the way from the server."""
-
-
-def wrong_rows(rows: BookRows, history: list[tuple[float, FloatArray]]) -> int:
-    """Number of rows that equal no book that the venue had at the time, or up to `LATE_S` before."""
-    times = np.array([when for when, _ in history])
-    wrong = 0
-    for timestamp, levels in zip(rows.timestamps / 1e3, rows.levels, strict=True):
-        first, last = np.searchsorted(times, [timestamp - LATE_S, timestamp], side="right")
-        wrong += not any(np.array_equal(levels, book) for _, book in history[max(first - 1, 0) : last])
-    return wrong
+LATE_S = 0.45  # as `fault_outcomes` has it, closer
 
 
 class Recorded:
@@ -140,7 +130,7 @@ def test_a_bad_message_leaves_no_wrong_row(fault: Callable[[BinanceServer], Awai
             await asyncio.sleep(0.6)  # two rows, before the next message puts some of these faults right
             await during(server.send_depth, recorded.more(4))
             rows = await recorded.end()
-            assert wrong_rows(rows, server.history) == 0
+            assert not wrong_rows(rows.timestamps, rows.levels, server.history, LATE_S).any()
             assert len(rows) >= 8
             assert not any("html" in progress.message for progress in recorded.seen)
 
@@ -167,7 +157,7 @@ def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_path: Pat
             assert recorded.seen[-1].rows <= before + 1
             await during(server.send_depth, recorded.more(4))
             rows = await recorded.end()
-            assert wrong_rows(rows, server.history) == 0
+            assert not wrong_rows(rows.timestamps, rows.levels, server.history, LATE_S).any()
 
     virtually(scenario())
 
@@ -184,7 +174,7 @@ def test_a_market_that_stands_still_is_confirmed_by_asking(tmp_path: Path) -> No
             await recorded.until(lambda progress: progress.state is FeedState.LIVE)
             await during(server.ping, recorded.more(20))
             rows = await recorded.end()
-            assert wrong_rows(rows, server.history) == 0
+            assert not wrong_rows(rows.timestamps, rows.levels, server.history, LATE_S).any()
             assert (np.diff(rows.timestamps) == 250).all()
 
     virtually(scenario())
@@ -203,40 +193,6 @@ def test_a_garbled_list_of_markets_is_asked_for_again(garbled: str) -> None:
             await events.aclose()  # type: ignore[attr-defined]
 
     virtually(scenario())
-
-
-async def outcome(feed: LiveFeed) -> tuple[list[str], str]:
-    """The messages of a feed until it gives up, and its last sentence."""
-    said: list[str] = []
-    try:
-        async for event in feed.events():
-            said.append(getattr(event, "message", ""))
-    except FeedFailed as failure:
-        return said, str(failure)
-    raise AssertionError("the feed ended without a word")
-
-
-def test_a_market_that_is_not_traded_is_halted_until_it_is_traded_again() -> None:
-    async def scenario() -> None:
-        async with BinanceServer(fixture("spot_ethusdt_20240808"), delisted=True) as server:
-            feed = LiveFeed("binance", "ETH/USDT", configure=server.configure, backoff=QUICK)
-            async with aclosing(feed.events()) as events:  # type: ignore[type-var]
-                async for event in events:
-                    if "halted since" in getattr(event, "message", ""):
-                        server.delisted = False
-                    if isinstance(event, OrderBookSnapshot):
-                        return
-
-    virtually(scenario())
-
-
-def test_a_handshake_refused_for_the_place_is_final() -> None:
-    async def scenario() -> tuple[list[str], str]:
-        async with BinanceServer(fixture("spot_ethusdt_20240808"), handshake=451) as server:
-            return await outcome(LiveFeed("binance", "ETH/USDT", configure=server.configure, backoff=QUICK))
-
-    _, end = virtually(scenario())
-    assert end == "Binance does not serve the place this machine is in: choose another one."
 
 
 @pytest.mark.parametrize("way", ["handshake", "failing"])
@@ -297,7 +253,7 @@ def test_a_lost_or_reordered_update_leaves_no_wrong_row(make: type[DeltaServer],
 
             await during(send_step, faulty())
             rows = await recorded.end()
-            assert wrong_rows(rows, server.history) == 0
+            assert not wrong_rows(rows.timestamps, rows.levels, server.history, LATE_S).any()
             assert len(rows) >= 8
             if make is not UnnumberedBybitServer:
                 assert server.asked <= 3  # checked by checksum or number, not by asking
@@ -320,7 +276,7 @@ def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(tmp_path:
             await during(send_step, recorded.more(6))
             rows = await recorded.end()
             assert server.asked >= 1  # before the first message
-            assert wrong_rows(rows, server.history) == 0
+            assert not wrong_rows(rows.timestamps, rows.levels, server.history, LATE_S).any()
 
     async def scenario() -> None:
         await asyncio.gather(*map(one, (BinanceDeltaServer, KrakenServer, BybitServer)))

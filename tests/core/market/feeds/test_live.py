@@ -257,19 +257,6 @@ def test_polling_gives_the_same_books() -> None:
     run(scenario)
 
 
-def test_a_refusal_that_may_pass_is_tried_again_and_passes() -> None:
-    async def scenario() -> None:
-        async with following(ETH, server_options={"failing": 503}) as (server, reader):
-            broken = await reader.until(lambda event: isinstance(event, StatusChange) and event.state is FeedState.RECONNECTING)
-            assert isinstance(broken, StatusChange)
-            assert broken.gap
-            server.failing = None
-            assert_equal_to_server(await reader.book(), server)
-            assert reader.statuses[-1].state is FeedState.LIVE
-
-    run(scenario)
-
-
 @pytest.mark.parametrize("transport", ["auto", "poll"])
 def test_a_place_the_venue_does_not_serve_is_final(transport: str) -> None:
     async def scenario() -> None:
@@ -295,15 +282,6 @@ def test_a_bad_symbol_fails_at_once_and_names_the_nearest(symbol: str, sentence:
                 await reader.book()
             assert server.snapshots == 0
             assert [status.state for status in reader.statuses] == [FeedState.CONNECTING]
-
-    run(scenario)
-
-
-def test_a_bad_exchange_fails_at_once_and_names_the_nearest() -> None:
-    async def scenario() -> None:
-        with pytest.raises(FeedFailed, match="there is no exchange 'binanc' in ccxt: the nearest are binance"):
-            async for _ in LiveFeed("binanc", "BTC/USDT").events():
-                pass
 
     run(scenario)
 
@@ -345,20 +323,6 @@ def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch) -> N
             assert messages == {"No network: the address of Binance could not be looked up; connecting again."}
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    run(scenario)
-
-
-def test_a_quiet_market_is_asked_and_its_book_handed_on_again() -> None:
-    async def scenario() -> None:
-        async with following(ETH, timeouts=Timeouts(quiet_s=0.1)) as (server, reader):
-            await reader.book()
-            book = await reader.book_at((await server.send_depth())["u"])
-            again = await reader.book()
-            np.testing.assert_array_equal(again.levels, book.levels)
-            assert again.sequence == book.sequence
-            assert again.received_ns > book.received_ns
-            assert not [status for status in reader.statuses if status.gap]
-
     run(scenario)
 
 

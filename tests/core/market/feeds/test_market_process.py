@@ -52,15 +52,6 @@ def test_the_same_seed_and_history_give_the_same_market(seed: int, history: list
         assert one.trades == other.trades
 
 
-@settings(deadline=None, max_examples=50)
-@given(seeds, st.integers(1, 60), any_settings)
-def test_a_change_alters_nothing_before_it(seed: int, at: int, change: MarketSettings) -> None:
-    plain = play(seed, [(MarketSettings(), 60)])
-    changed = play(seed, [(MarketSettings(), at), (change, 60 - at + 1)])
-    for (_, one), (_, other) in zip(plain[:at], changed[:at], strict=True):
-        np.testing.assert_array_equal(one.levels, other.levels)
-
-
 def mids(steps) -> np.ndarray:
     return np.array([(step.levels[0] + step.levels[2]) / 2 for _, step in steps])
 

@@ -25,9 +25,8 @@ from core.market.store.trades import BREAK, trades_table
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
 from tests.core.market.feeds_for_tests import PlayedOnce
-from tests.core.market.helpers import frame_from_rows
+from tests.core.market.helpers import START_MS, frame_from_rows
 
-START_MS = 1_700_000_000_000
 PLAYING, PAUSED = StatusChange(state=FeedState.REPLAYING), StatusChange(state=FeedState.PAUSED)
 JUMPED = StatusChange(state=FeedState.REPLAYING, gap=True)
 
@@ -205,14 +204,6 @@ def test_a_hole_in_the_file_is_marked_and_not_waited_out(tmp_path: Path) -> None
             assert await take(events, 3) == [JUMPED, 2, 3]  # the lead does not reach over the hole
 
     run_virtually(scenario)
-
-
-def test_a_file_off_the_grid_is_put_on_it(tmp_path: Path) -> None:
-    path = file_of(tmp_path, [START_MS + 10, START_MS + 90, START_MS + 260, START_MS + 800, START_MS + 1_100])
-    feed = PlayedOnce(path, market="x", speed=None)
-    books = [event for event in everything(feed) if isinstance(event, OrderBookSnapshot)]
-    assert [book.exchange_ms - START_MS for book in books] == [250, 500, 750, 1_000]
-    assert [int(book.levels[1]) for book in books] == [2, 3, 3, 4]
 
 
 def test_trades_come_before_the_row_that_closes_their_quarter_second(tmp_path: Path) -> None:

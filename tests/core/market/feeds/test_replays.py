@@ -17,7 +17,7 @@ from core.market.feeds.market_judge import Timeouts
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.stream_checks import VENUES
 from core.market.session import MarketSession
-from tests.core.market.feeds.delta_server import BybitServer, KrakenServer, VenueServer
+from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, KrakenServer, VenueServer
 from tests.core.market.feeds.fault_outcomes import Outcome, try_fault
 from tests.core.market.feeds.replay_server import (
     REPLAYS,
@@ -115,18 +115,32 @@ def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: 
     virtually(scenario())
 
 
-def test_no_fault_of_a_captured_venue_leaves_a_wrong_row(tmp_path: Path) -> None:
+CAPTURED = {GeminiReplay: "gap", OkxReplay: "reorder", KucoinReplay: "size NaN", BitfinexReplay: "truncated message"}
+MADE = (
+    (KrakenServer, "reset"),
+    (BybitServer, "crossed for 2 s"),
+    (BinanceDeltaServer, "empty side for 2 s"),
+    (KrakenServer, "delisted"),
+)
+
+
+@pytest.mark.parametrize(("lines", "patience_s"), [(tuple(CAPTURED.items()), 2.0), (MADE, 1.0)], ids=["captured", "made up"])
+def test_no_fault_of_a_venue_leaves_a_wrong_row_and_the_feed_is_live_again(tmp_path: Path, lines: Any, patience_s: float) -> None:
     """A few lines of docs/faults.md."""
     predictor = tiny_predictor(tmp_path, real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
-    lines = ((GeminiReplay, "gap"), (OkxReplay, "reorder"), (KucoinReplay, "size NaN"), (BitfinexReplay, "truncated message"))
 
     async def all_of_them() -> list[Outcome]:
-        tries = (try_fault(make, BY_NAME[name], predictor, tmp_path / name, patience_s=2.0) for make, name in lines)
+        tries = (try_fault(make, BY_NAME[name], predictor, tmp_path / name, patience_s=patience_s) for make, name in lines)
         return await asyncio.gather(*tries)
 
     for outcome in virtually(all_of_them()):
         assert outcome.sound, outcome
-        assert outcome.live_s is not None and outcome.rows >= 16, outcome
+        if BY_NAME[outcome.fault].ends:
+            assert outcome.said[-1].startswith("failed: "), outcome
+        else:
+            assert (
+                outcome.live_s is not None and outcome.rows >= 16 and outcome.said[-1].partition(":")[0] in ("warming", "live")
+            ), outcome
 
 
 def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(tmp_path: Path) -> None:
@@ -149,8 +163,7 @@ def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(tmp_path
             late.stamp_s = -5.0
             timeouts = Timeouts(still_s=2.0)
             await asyncio.gather(
-                told(still, "has given the same book for 2 s", transport="poll", timeouts=timeouts),
-                told(late, "Lagging by 5."),
+                told(still, "has given the same book for 2 s", transport="poll", timeouts=timeouts), told(late, "Lagging by 5.")
             )
 
     virtually(scenario())

@@ -74,21 +74,6 @@ def test_the_lead_comes_at_once_and_ends_now() -> None:
     run_virtually(scenario)
 
 
-def test_it_pauses_and_steps() -> None:
-    async def scenario(loop: VirtualLoop) -> None:
-        feed = SimulatedFeed(5, clock=loop.time)
-        async with aclosing(feed.events()) as events:
-            await books(events, 3)
-            feed.pause()
-            assert await anext(events) == StatusChange(state=FeedState.PAUSED)
-            feed.step()
-            assert (await books(events, 1))[0].sequence == 4
-            feed.resume()
-            assert await anext(events) == StatusChange(state=FeedState.SIMULATING)
-
-    run_virtually(scenario)
-
-
 def test_a_change_out_of_range_changes_nothing() -> None:
     feed = SimulatedFeed(5)
     with pytest.raises(ValueError, match="pressure is 2"):

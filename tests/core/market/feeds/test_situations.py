@@ -146,25 +146,6 @@ def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(make: type[DeltaSer
         assert max(market.holes()) == pytest.approx(LASTS_S, abs=BACK_S)
 
 
-def test_a_break_of_sixteen_seconds_with_an_empty_book_is_no_end(tmp_path: Path) -> None:
-    server = BinanceDeltaServer()
-
-    async def scenario(market: Market) -> None:
-        await until_recorded(market)
-        server.halted = True
-        await market.change(leave_none)
-        await asyncio.sleep(16.0)
-        assert Situation.HALTED in [one.kind for one in market.situations]
-        market.moves, server.halted = True, False
-        await asyncio.sleep(BACK_S)
-        assert market.situations == ()
-        await until_recorded(market, 4)
-
-    market = followed(server, tmp_path, scenario)
-    assert not market.ended
-    assert len([hole for hole in market.holes() if hole > 1.0]) == 1
-
-
 def test_a_market_with_an_update_each_twenty_seconds_is_live_at_once_and_a_lost_update_is_noticed(tmp_path: Path) -> None:
     server, times = HtxServer(), dict[str, float]()
 
@@ -382,27 +363,6 @@ def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path) -> None:
         await until_recorded(market, 4)
 
     followed(Other(), tmp_path, scenario)
-
-
-def test_a_book_that_is_the_same_for_ten_minutes_is_a_quiet_market(tmp_path: Path) -> None:
-    async def scenario(market: Market) -> None:
-        await until_recorded(market)
-        market.moves = False
-        await asyncio.sleep(600.0)
-        assert market.situations == () and market.writer.rows > 4 * 600
-
-    market = followed(BinanceDeltaServer(), tmp_path, scenario)
-    assert market.holes() == []
-
-
-def test_a_wrong_symbol_still_ends_the_feed(tmp_path: Path) -> None:
-    server = KrakenServer()
-    server.symbol = "BTC/EUR"
-
-    async def scenario(market: Market) -> None:
-        await until(market, lambda: bool(market.ended), 20.0)
-
-    assert followed(server, tmp_path, scenario).ended == "Kraken has no market 'BTC/EUR': the nearest are BTC/USD."
 
 
 # -- words --------------------------------------------------------------------------------------------------------------

@@ -30,11 +30,6 @@ def test_depths_are_among_those_the_venues_take() -> None:
     assert poll_levels("coinbase") is None
 
 
-def test_sockets_where_ccxt_has_them() -> None:
-    assert make_exchange("binance").has["watchOrderBook"]
-    assert not make_exchange("bitflyer").has.get("watchOrderBook")
-
-
 @pytest.mark.parametrize(
     ("symbol", "kind"),
     [("BTC/USDT", "spot"), ("BTC/USDT:USDT", "linear"), ("BTC/USD:BTC", "inverse"), ("BTC/USD:BTC-261225", "inverse")],

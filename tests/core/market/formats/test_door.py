@@ -369,15 +369,6 @@ def test_files_that_are_not_one_market_are_refused(tmp_path: Path) -> None:
     assert "from btc_2025-10-09.csv to btc_2025-10-10.csv the mid-price goes from 100" in at_door(first, dear)["problems"][0]
 
 
-def test_a_pause_is_a_gap_and_a_bad_row_a_problem(tmp_path: Path) -> None:
-    frame = frame_from_rows(books())
-    frame.loc[30, "ask_size_3"] = 0.0
-    path = written(tmp_path, "books.csv", frame.drop(index=range(40, 50)))
-    seen = at_door(path)
-    assert (seen["rows"], seen["gaps"]) == (49, 2)
-    assert seen["problems"] == ["row 32 has a price or size of zero or less: all are above 0"]
-
-
 def lobster(folder: Path, rows: BookRows, stem: str = "AAPL_2012-06-21", *, levels: int = 10) -> tuple[Path, Path]:
     messages, book = (folder / f"{stem}_34200000_57600000_{kind}_{levels}.csv" for kind in ("message", "orderbook"))
     whole = np.round(rows.levels * np.tile([1e4, 1], 20)).astype(int)

@@ -62,8 +62,7 @@ ENTRY = json.loads((FOLDER / "recordings.json").read_text(encoding="utf-8"))[0]
 
 
 @pytest.mark.parametrize(
-    "index",
-    ["{", "[" * 100_000, {"file": "a"}, ["a.parquet"], [None], [{}], [{**ENTRY, "file": 7}], [ENTRY, {"file": "b"}]],
+    "index", ["{", "[" * 100_000, {"file": "a"}, ["a.parquet"], [None], [{}], [{**ENTRY, "file": 7}], [ENTRY, {"file": "b"}]]
 )
 def test_a_malformed_index_is_one_sentence(tmp_path: Path, index: Any) -> None:
     (tmp_path / "recordings.json").write_text(index if isinstance(index, str) else json.dumps(index), encoding="utf-8")

@@ -13,7 +13,6 @@ from core.market.store.rows import RecordedRows, read_market
 from core.market.store.writer import write_rows
 from tests.core.market.helpers import frame_from_rows
 
-START_MS = 1_700_000_000_000
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 
 
@@ -59,11 +58,6 @@ def test_a_days_hours_are_one_recording_and_loose_files_are_their_own(folder: Pa
         np.testing.assert_allclose(one.mids, [part.mean() for part in np.array_split(rows.mid[:200], 48)], rtol=1e-3)
     assert found["eth_usdt_2024-08-08"].market == "eth_usdt"
     assert found["foreign"].size == (folder / "foreign.parquet").stat().st_size + 500
-
-
-def test_what_is_no_folder_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(BookError, match="is no folder: give a folder of recordings"):
-        list_recordings(tmp_path / "missing")
 
 
 def test_the_bundled_ones_are_entries_too() -> None:
@@ -117,19 +111,6 @@ def test_rows_off_the_grid_and_twice_are_put_on_it_alike(tmp_path: Path) -> None
     whole, parts = read_market(paths), RecordedRows(paths)
     np.testing.assert_array_equal(parts.timestamps, whole.timestamps)
     np.testing.assert_array_equal(parts.block(0, len(parts)).levels, whole.levels)
-
-
-def test_a_hundred_levels_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
-    rows = read_rows(SAMPLE)[:50]
-    deep = np.full((50, 80), np.nan)
-    deep[:25, :40] = rows.levels[:25]
-    path = tmp_path / "rows_1.parquet"
-    write_rows(path, [(rows.timestamps, np.concatenate([rows.levels, deep], axis=1))], levels=30, market="x")
-    found = RecordedRows([path]).block(20, 30, deep=True)
-    assert found.deep is not None
-    np.testing.assert_array_equal(found.deep, deep[20:30])
-    expected = read_rows(path, deep=True)[20:30]
-    np.testing.assert_array_equal(found.deep, expected.deep)
 
 
 def test_a_bad_row_is_named_by_its_number_in_the_file(tmp_path: Path) -> None:

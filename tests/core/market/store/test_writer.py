@@ -29,10 +29,9 @@ from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
 from core.market.store.segments import EVENTS, TRADES, market_folder, segment_path
 from core.market.store.writer import SegmentWriter, restore_recordings
-from tests.core.market.helpers import Silent
+from tests.core.market.helpers import START_MS, Silent
 from tests.core.market.journals import follow
 
-START_MS = 1_700_000_000_000
 HOUR_END = (START_MS // HOUR_MS + 1) * HOUR_MS
 
 

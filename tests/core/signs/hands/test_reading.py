@@ -35,14 +35,7 @@ def recogniser(tmp_path_factory: pytest.TempPathFactory) -> Recogniser:
     with torch.no_grad():
         model.decoder.weight.zero_()
         model.decoder.bias.copy_(torch.tensor([0.0, 4.0, 0.0]))
-    card = {
-        **COMMON,
-        "config": config.to_dict(),
-        "vocabulary": ["1", "2"],
-        "fps": 10.0,
-        "film_side": 64,
-        "landmarks": 42,
-    }
+    card = {**COMMON, "config": config.to_dict(), "vocabulary": ["1", "2"], "fps": 10.0, "film_side": 64, "landmarks": 42}
     folder: Path = tmp_path_factory.mktemp("hands")
     checkpoints.save("small", model, card, folder=folder)
     found = Recogniser(checkpoints.load("small", folder=folder))
