@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 
 from core.explain.measures import part_sums
@@ -18,9 +17,3 @@ def test_each_part_is_summed_over_what_belongs_to_it() -> None:
     parts[0, 0] = NEVER
     wanted = [sum(values[k, i, j] for k in range(2) for i in range(4) for j in range(6) if parts[i, j] == p) for p in range(5)]
     np.testing.assert_allclose(part_sums(values, parts), wanted, atol=1e-12)
-
-
-@pytest.mark.parametrize("steps", [1, 7])
-def test_a_moment_is_the_sum_of_its_inputs(steps: int) -> None:
-    values = RANDOM.normal(size=(steps, 40)).astype(np.float32)
-    np.testing.assert_allclose(part_sums(values, torch.arange(steps)[:, None]), values.sum(axis=1), atol=1e-5)

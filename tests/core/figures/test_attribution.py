@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,11 +88,6 @@ def test_compressed_colours_follow_the_formula_and_the_bar_names_attributions():
     bar = shading.bar("Attribution", "{:.3g}".format)
     assert bar["ticktext"] == ["-2", "-0.2", "0", "+0.2", "+2"]
     np.testing.assert_allclose(shading.colour(np.array([-2, -0.2, 0, 0.2, 2])), bar["tickvals"])
-
-
-def test_they_travel_as_bytes(values):
-    shown = orjson.loads(figures.inputs_figure(values, SECONDS).to_json(validate=False))
-    assert all("bdata" in trace["z"] for trace in shown["data"] if "z" in trace)
 
 
 def test_no_attribution_at_all_is_no_error():

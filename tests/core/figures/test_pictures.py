@@ -6,7 +6,6 @@ import base64
 import io
 
 import numpy as np
-import orjson
 import pytest
 from PIL import Image, ImageColor
 
@@ -67,8 +66,3 @@ def test_two_rankings_stand_in_the_order_of_the_first() -> None:
     np.testing.assert_allclose(before.x, [70, 20, 10])
     np.testing.assert_allclose(after.x, [10, 50, 40])
     assert list(after.text) == ["10.0%", "50.0%", "40.0%"]
-
-
-def test_figures_travel() -> None:
-    one = figures.ranking_figure(["a"], np.array([1.0]))
-    assert orjson.loads(one.to_json(validate=False))["data"]

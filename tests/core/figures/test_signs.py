@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 import orjson
 import plotly.graph_objects as go
@@ -74,13 +72,6 @@ def edges(figure):
         if trace.name in ("Stay or next state", "Skip over a blank"):
             for place in range(0, len(trace.x), 3):
                 yield trace.x[place], trace.y[place], trace.y[place + 1]
-
-
-@pytest.mark.parametrize("quantity", get_args(ctc_figures.Quantity))
-@pytest.mark.parametrize(("target", "frames"), [([], 1), (["A"], 1), (["A", "A"], 30)])
-def test_every_trellis_can_be_drawn(quantity, target, frames):
-    problem = ctc_lab.made(target, frames, "even")
-    travels(ctc_figures.trellis_figure(problem.lattice(), problem.names, quantity=quantity))
 
 
 def test_a_table_is_filled_entry_by_entry():

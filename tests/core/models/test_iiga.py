@@ -10,8 +10,7 @@ import torch
 from torch.nn import functional as F
 
 from core.lecture.initialisation import xavier_bound
-from core.models.iiga import DOCUMENT, IIGA, IIGAConfig
-from core.models.parameters import count
+from core.models.iiga import IIGA, IIGAConfig
 from tests.core.models import numpy_iiga
 
 TRACKS = IIGAConfig(front="tracks", vocabulary=7, width=24, heads=3, layers=2, window=2, track_features=5, dropout=0.3)
@@ -49,13 +48,6 @@ def test_forward_equals_numpy(front: str, residual: str) -> None:
         assert list(maps) == ["intra 1", "inter 1", "intra 2", "inter 2"]
         for found, known in zip(maps.values(), expected_maps, strict=True):
             np.testing.assert_allclose(found[row], known, atol=1e-5, rtol=0)
-
-
-def test_the_residual_forms_differ() -> None:
-    x = torch.randn(1, 6, 5)
-    one, other = unsettled(TRACKS), unsettled(replace(TRACKS, residual="sum_of_norm"))
-    other.load_state_dict(one.state_dict())
-    assert not torch.allclose(one(x), other(x))
 
 
 def test_intra_rows_are_zero_outside_the_window() -> None:
@@ -112,24 +104,6 @@ def test_bytes_and_shares_are_the_same_picture() -> None:
     torch.testing.assert_close(model(x), model(x / 255.0))
 
 
-def test_the_documents_configuration_trains_a_step() -> None:
-    """(2, 12, 224, 224, 3) through D 1280, N 8, L 2, V 1232; the pictures are small here only in how little they show."""
-    torch.manual_seed(0)
-    model = IIGA(DOCUMENT)
-    assert count(model.front) == 2_223_872
-    assert count(model) == 2_223_872 + 4 * (12 * 1280**2 + 13 * 1280) + 1280 * 1232 + 1232
-    x = torch.rand(2, 12, 224, 224, 3)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    logits = model(x)
-    assert logits.shape == (2, 12, 1232)
-    log_probabilities = logits.log_softmax(dim=-1).transpose(0, 1)
-    loss = F.ctc_loss(log_probabilities, torch.tensor([5, 9, 9]), torch.tensor([12, 12]), torch.tensor([1, 2]))
-    loss.backward()
-    before = model.front.cnn.features[0][0].weight.clone()
-    optimizer.step()
-    assert bool(torch.isfinite(loss)) and not torch.equal(before, model.front.cnn.features[0][0].weight)
-
-
 def test_linear_layers_start_as_xaviers() -> None:
     torch.manual_seed(0)
     model = IIGA(replace(TRACKS, width=240, vocabulary=400))
@@ -141,12 +115,6 @@ def test_linear_layers_start_as_xaviers() -> None:
         assert float(layer.weight.detach().abs().max()) == pytest.approx(bound, rel=1e-2)
         assert float(layer.weight.detach().std()) == pytest.approx(bound / 3**0.5, rel=1e-2)
         assert not layer.bias.any()
-
-
-def test_any_number_of_frames() -> None:
-    model = unsettled(TRACKS)
-    assert model(torch.randn(1, 1, 5)).shape == (1, 1, 7)
-    assert model(torch.randn(1, 700, 5)).shape == (1, 700, 7)
 
 
 @pytest.mark.parametrize(

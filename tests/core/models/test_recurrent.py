@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from core.models import recurrent
-from core.models.recurrent import GATES, LSTM, RNN
+from core.models.recurrent import LSTM, RNN
 
 
 @pytest.fixture(autouse=True)
@@ -80,11 +80,3 @@ def test_the_lstm_equals_pytorchs_forwards_and_backwards() -> None:
     for own, column in (("weight_ih_l0", 0), ("weight_hh_l0", 1), ("bias_ih_l0", 2)):
         mine = torch.cat([ours.weights(gate)[column].grad for gate in "ifco"])  # type: ignore[misc]
         torch.testing.assert_close(mine, twin.get_parameter(own).grad, atol=1e-5, rtol=1e-4)
-
-
-def test_states_keep_their_recurrence() -> None:
-    x = torch.randn(2, 7, 3)
-    states = LSTM(3, 4)(x)
-    torch.testing.assert_close(states.c[:, 1:], states.f[:, 1:] * states.c[:, :-1] + states.i[:, 1:] * states.candidate[:, 1:])
-    assert all(getattr(states, gate).min() > 0 and getattr(states, gate).max() < 1 for gate in "fio")
-    assert set(GATES) == {"f", "i", "c", "o"}

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from core.lecture import cost, cost_count
 from core.models.parameters import by_part, count
-from core.models.tlob import BTC, FI2010, TLOB, TLOBConfig, TLOBLayer, upside_down
+from core.models.tlob import BTC, TLOB, TLOBConfig, TLOBLayer, upside_down
 from tests.core.models import numpy_tlob
 
 SMALL = TLOBConfig(steps=9, features=8, width=6, pairs=2)
@@ -131,10 +131,6 @@ def test_each_parts_share_of_the_parameters() -> None:
     assert sum(found.values()) == 883_179 + 128
 
 
-def test_another_head_costs_one_classifier() -> None:
-    assert parameters(TLOB(replace(BTC, outputs=4))) == 1_173_611 + 3 * 5_635
-
-
 @pytest.mark.parametrize(("qkv", "macs"), [("double", 62.1e6), ("single", 48.4e6)])
 def test_cost_a_sample(qkv: str, macs: float) -> None:
     """D7. PyTorch's counter sees the explicit path whole; on a CPU it does not see into the fused kernel."""
@@ -146,15 +142,6 @@ def test_cost_a_sample(qkv: str, macs: float) -> None:
     assert cost_count.count(config, 0).macs == counter.get_total_flops() // 2
     batched = [flops for name, flops in counter.get_flop_counts()["Global"].items() if "bmm" in str(name)]
     assert 2 * cost.tlob_score_product(config, 1) == sum(batched) // 2  # Q K^T, and A V of the same size
-
-
-def test_fi2010_runs() -> None:
-    model = TLOB(FI2010).eval()
-    with torch.no_grad():
-        logits, maps = model(torch.randn(2, 100, 40), return_attention=True)
-    assert logits.shape == (2, 3)
-    assert model.embedding.weight.shape == (144, 40)
-    assert [tuple(weights.shape) for weights in maps.values()] == [(2, 8, 100, 100), (2, 8, 144, 144)] * 4
 
 
 @pytest.mark.parametrize("pairs", range(1, 13))

@@ -122,10 +122,3 @@ def test_a_shape_that_cannot_be_is_refused(values: dict[str, int], message: str)
 def test_images_of_another_shape_are_refused(x: Tensor) -> None:
     with pytest.raises(ValueError, match=r"\(batch, 1, 28, 28\)"):
         ViT(CONFIGS[0])(x)
-
-
-@pytest.mark.parametrize("grad", [True, False], ids=["training", "prediction"])
-def test_no_images_make_no_logits(grad: bool) -> None:
-    model = ViT(ViTConfig()).train(grad)
-    with torch.set_grad_enabled(grad):
-        assert model(torch.zeros(0, 1, model.config.side, model.config.side)).shape == (0, model.config.classes)

@@ -13,19 +13,9 @@ def test_causal(length: int) -> None:
     assert causal_mask(length).tolist() == [[j <= i for j in range(length)] for i in range(length)]
 
 
-@pytest.mark.parametrize("window", [0, 1, 3])
+@pytest.mark.parametrize("window", [0, 1, 3, 5, 6, 100])
 def test_window(window: int) -> None:
     assert window_mask(7, window).tolist() == [[abs(i - j) <= window for j in range(7)] for i in range(7)]
-
-
-@pytest.mark.parametrize("window", [6, 7, 100])
-def test_a_window_that_reaches_everyone_hides_nobody(window: int) -> None:
-    assert window_mask(7, window).all()
-
-
-def test_one_less_hides_the_far_corners_alone() -> None:
-    hidden = ~window_mask(7, 5)
-    assert hidden.nonzero().tolist() == [[0, 6], [6, 0]]
 
 
 def test_negative_window_is_refused() -> None:

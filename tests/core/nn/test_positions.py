@@ -28,12 +28,6 @@ def test_encoding_equals_the_closed_form(width: int, base: float, doubled: bool,
     torch.testing.assert_close(found, torch.tensor(expected), atol=2e-7, rtol=0)
 
 
-def test_the_doubled_exponent_is_another_encoding() -> None:
-    standard, doubled = sinusoidal_encoding(20, 8), sinusoidal_encoding(20, 8, doubled_exponent=True)
-    torch.testing.assert_close(standard[:, :2], doubled[:, :2])  # exponent 0 either way
-    assert (standard[1:, 2] - doubled[1:, 2]).min() > 0.05  # sin(p/10) over sin(p/100), p from 1 to 19
-
-
 def test_a_shift_is_a_rotation() -> None:
     """PE(p + k) is a rotation of PE(p) by k / base^(2i/width) in every pair of channels (vit-report section 2.1)."""
     encoding = sinusoidal_encoding(50, 6).double()

