@@ -23,7 +23,22 @@ def read_back(folder: Path) -> dict[str, list[tuple[int, float]]]:
 
 
 def test_tensorboard_shows_the_steps_and_the_cards_history(tmp_path: Path) -> None:
-    train = "train dates --width 16 --heads 2 --layers 1 --hidden 16 --epochs 2 --steps 20".split()
+    train = [
+        "train",
+        "dates",
+        "--width",
+        "16",
+        "--heads",
+        "2",
+        "--layers",
+        "1",
+        "--hidden",
+        "16",
+        "--epochs",
+        "2",
+        "--steps",
+        "20",
+    ]
     places = ["--folder", str(tmp_path), "--tensorboard", str(tmp_path / "events"), "--state", str(tmp_path / "state")]
     assert main([*train, "--batch", "4", "--no-test", *places]) == 0
     shown = read_back(tmp_path / "events" / "dates")
