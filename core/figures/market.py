@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.figures.style import COLOURS, SERIES
 from core.figures.traces import bars, chart, line
-from core.market.book import FloatArray, price_tick
+from core.market.book import PRICES, FloatArray, mid_price, price_tick
 from core.messages import translate as _
 from core.models.tlob import CLASSES
 
@@ -57,5 +57,5 @@ def reliability_figure(curves: Mapping[str, Mapping[str, NDArray[np.float64]]]) 
 
 def mid_and_digits(row: FloatArray) -> tuple[float, int]:
     """Mid of one row (40,) in quote currency, and its decimals: a mid may lie between two ticks, so those of half a tick."""
-    half = price_tick(row[0::2]) / 2
-    return float(row[0] + row[2]) / 2, next((d for d in range(9) if abs(half * 10**d - round(half * 10**d)) < 1e-6), 9)
+    half = price_tick(row[PRICES]) / 2
+    return float(mid_price(row)), next((d for d in range(9) if abs(half * 10**d - round(half * 10**d)) < 1e-6), 9)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -59,9 +59,38 @@ FEATURES = tuple(f"{side}_{what}{level}" for level in range(1, LEVELS + 1) for s
 
 ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES = (slice(first, None, 4) for first in range(4))
 """Places of each kind of column on the feature axis."""
+PRICES, SIZES = slice(0, None, 2), slice(1, None, 2)
+TEN_LEVELS = slice(4 * LEVELS)
+"""Places of what the model reads, among those of a deeper book."""
 
 FloatArray = NDArray[np.float64]
 NO_LEVELS: Final[FloatArray] = np.zeros(0)
+
+
+def level(levels: FloatArray, side: Literal["ask", "bid"], k: int = 1) -> FloatArray:
+    """Price and size (..., 2) of a side's level of books (..., 40 + 4m), counted from 1; from the deepest by -1."""
+    first = 4 * (k - 1 if k > 0 else k) + 2 * (side == "bid") + levels.shape[-1] * (k < 0)
+    return levels[..., first : first + 2]
+
+
+def best_ask(levels: FloatArray) -> FloatArray:
+    """Best ask prices (...) of books (..., 40 + 4m), quote currency."""
+    return levels[..., 0]
+
+
+def best_bid(levels: FloatArray) -> FloatArray:
+    """Best bid prices (...) of books (..., 40 + 4m), quote currency."""
+    return levels[..., 2]
+
+
+def mid_price(levels: FloatArray) -> FloatArray:
+    """Prices (...) half way between best ask and best bid of books (..., 40 + 4m), quote currency."""
+    return (best_ask(levels) + best_bid(levels)) / 2
+
+
+def bid_ask_spread(levels: FloatArray) -> FloatArray:
+    """Best ask less best bid (...) of books (..., 40 + 4m), quote currency."""
+    return best_ask(levels) - best_bid(levels)
 
 
 class BookError(Refusal, ValueError):
@@ -103,12 +132,7 @@ class OrderBookSnapshot:
     @property
     def mid(self) -> float:
         """Half way between best ask and best bid, quote currency."""
-        return float(self.levels[0] + self.levels[2]) / 2
-
-    @property
-    def spread_bps(self) -> float:
-        """Best ask less best bid, in basis points of the mid."""
-        return float(self.levels[0] - self.levels[2]) / self.mid * 1e4
+        return float(mid_price(self.levels))
 
 
 def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
@@ -144,7 +168,7 @@ def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]])
         )
         whole = columns.T.reshape(-1)
         if first_fault(whole[None]) is None:
-            return whole[: 4 * LEVELS], whole[4 * LEVELS :]
+            return whole[TEN_LEVELS], whole[4 * LEVELS :]
     there = ([[level[0], level[1]] for level in side if level[1] != 0] for side in (a, b))
     sides = [np.array(side, dtype=np.float64).reshape(-1, 2) for side in there]
     levels, count = interleave(*sides), min(map(len, sides))
@@ -216,7 +240,12 @@ class BookRows:
     @property
     def mid(self) -> FloatArray:
         """(n,) mid-price, quote currency."""
-        return (self.levels[:, 0] + self.levels[:, 2]) / 2
+        return mid_price(self.levels)
+
+    @property
+    def spread(self) -> FloatArray:
+        """(n,) best ask less best bid, quote currency."""
+        return bid_ask_spread(self.levels)
 
     @cached_property
     def stalled(self) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from core.market.bands import BandChange, Bands, Ladder, bands_of, change_of
-from core.market.book import LEVELS, FloatArray
+from core.market.book import LEVELS, FloatArray, mid_price
 
 DEEP_ROWS: Final = 1_200
 """Newest rows whose bands are kept: five minutes."""
@@ -28,7 +28,7 @@ class DepthHistory:
         """A row's change since the row before it; levels (40 + 4m,)."""
         if bands is None and len(levels) > 4 * LEVELS and (self.ladder or tick):
             sides = levels.reshape(-1, 2, 2)
-            ladder = self.ladder or Ladder.of(float(levels[0] + levels[2]) / 2, tick)
+            ladder = self.ladder or Ladder.of(float(mid_price(levels)), tick)
             bands = bands_of(sides[:, 0], sides[:, 1], ladder)
         before = self._rows[-1] if self._rows else None
         self._rows.append(bands)

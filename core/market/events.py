@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from core.market.bands import Bands
-from core.market.book import FloatArray
+from core.market.book import FloatArray, bid_ask_spread, mid_price
 
 Side: TypeAlias = Literal["buy", "sell"] | None
 """The aggressor of a trade; None where the venue does not say."""
@@ -78,12 +78,12 @@ class Row(NamedTuple):
     @property
     def mid(self) -> float:
         """The mid-price, quote currency."""
-        return float(self.levels[0] + self.levels[2]) / 2
+        return float(mid_price(self.levels))
 
     @property
     def spread(self) -> float:
         """Best ask less best bid, quote currency."""
-        return float(self.levels[0] - self.levels[2])
+        return float(bid_ask_spread(self.levels))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.book import ASK_PRICES, BID_PRICES, FEATURES, FloatArray
+from core.market.book import ASK_PRICES, BID_PRICES, FEATURES, SIZES, FloatArray, best_ask, best_bid, mid_price
 from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move
 from core.messages import BadValue
 
@@ -100,10 +100,10 @@ def fit_constants(levels: FloatArray, window: int, stretches: Sequence[slice] = 
     """
     if len(levels) <= window:
         raise ValueError(f"{len(levels)} rows are too few to fit constants: more than one window of {window} is needed")
-    mid = (levels[:, 0] + levels[:, 2]) / 2
+    mid = mid_price(levels)
     mids = [mid[stretch] for stretch in stretches]
     move = np.concatenate([np.abs(one[SMOOTHING:] / one[:-SMOOTHING] - 1) * 1e4 for one in mids])
-    sizes = np.log(levels[:, 1::2])
+    sizes = np.log(levels[:, SIZES])
     lower, upper = np.quantile(sizes - np.median(sizes, axis=1, keepdims=True), [0.25, 0.75])
     std = levels.std(axis=0)
     return Constants(
@@ -133,10 +133,10 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
     if kind == "raw":
         return ((windows - np.asarray(constants.mean)) / np.asarray(constants.std)).astype(np.float32)
     out = np.empty((*windows.shape[:-1], len(input_names(kind))), dtype=np.float32)
-    mid = (windows[..., 0:1] + windows[..., 2:3]) / 2
+    mid = mid_price(windows)[..., None]
     bps = 1e4 / (mid[..., -1:, :] * constants.price_scale_bps)
     if kind != "relative":
-        drifts = _from_own_mean(np.stack([windows[..., 0], windows[..., 2], mid[..., 0]]))  # best ask, best bid, mid
+        drifts = _from_own_mean(np.stack([best_ask(windows), best_bid(windows), mid[..., 0]]))
     for index, prices in enumerate((ASK_PRICES, BID_PRICES)):
         side = windows[..., prices]
         if kind == "relative":
@@ -155,7 +155,7 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
     if kind == "drift":
         for column in about_the_mid(kind):
             out[..., column] = steps[..., (column // 4) - FIRST_STEP_LEVEL]
-    sizes = np.log(windows[..., 1::2])
+    sizes = np.log(windows[..., SIZES])
     middle = _median(sizes.reshape(*sizes.shape[:-2], -1))[..., None, None]
     out[..., 1 : len(FEATURES) : 2] = (sizes - middle) / constants.size_scale
     if kind == "flow":

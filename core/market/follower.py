@@ -20,7 +20,7 @@ from core.market.answers.ahead import Lead
 from core.market.answers.naive import RunningVwap
 from core.market.answers.one_answer import RowAnswers, Shown
 from core.market.answers.scoreboard import PredictionLog, Scoreboard
-from core.market.book import LEVELS, FloatArray
+from core.market.book import TEN_LEVELS, FloatArray
 from core.market.events import Confirmed, Gap, GridItem, Row, Trade
 from core.market.grid import DAY_MS, STEP_MS, StandStill
 from core.market.predictor import POOLED, MarketCard, Predictions, Predictor, identity
@@ -154,7 +154,7 @@ class Follower:
         self._window.clear()
         self._still, self.since_gap, self._begins = StandStill(), 0, True
         for place, one in enumerate(self.provisional):
-            still = self._still.take(one.row.timestamp, one.row.levels[: 4 * LEVELS])
+            still = self._still.take(one.row.timestamp, one.row.levels[TEN_LEVELS])
             self.provisional[place] = replace(one, prediction=None, stalled=still)
 
     def predict(self, items: Sequence[GridItem]) -> list[Prediction | None]:
@@ -176,7 +176,7 @@ class Follower:
         if item.timestamp != self._window_ms + STEP_MS or begins_day(self._window_ms, item.timestamp):
             self._window.clear()
         self._window_ms = item.timestamp
-        self._window.append(item.levels[: 4 * LEVELS])
+        self._window.append(item.levels[TEN_LEVELS])
         return np.stack(self._window) if len(self._window) == self._window.maxlen else None
 
     def take(self, items: Sequence[GridItem], predictions: Sequence[Prediction | None], *, lag_ms: float = 0.0) -> list[Step]:
@@ -214,7 +214,7 @@ class Follower:
         self.since_gap = self.since_gap + 1 if follows else 1
         self._newest_ms = row.timestamp
         self._known_ms = self._known_ms or row.timestamp - STEP_MS
-        stalled = self._still.take(row.timestamp, row.levels[: 4 * LEVELS])
+        stalled = self._still.take(row.timestamp, row.levels[TEN_LEVELS])
         vwap = self._vwap.row(row.timestamp, row.mid)
         vwap = vwap if prediction is None or prediction.vwap is None else prediction.vwap
         one = FollowedRow(row, prediction, stalled, vwap, self._known_ms)

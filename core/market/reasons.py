@@ -18,7 +18,7 @@ from torch import Tensor
 
 from core.device import falls_back
 from core.explain.occlusion import without
-from core.market.book import ASK_SIZES, BID_SIZES, FEATURES, STEP_MS, FloatArray
+from core.market.book import ASK_SIZES, BID_SIZES, FEATURES, PRICES, SIZES, STEP_MS, FloatArray
 from core.market.features import SIDE_COLUMNS, TransformKind, about_the_mid, input_names
 from core.market.labels import DOWN, UP
 from core.market.predictor import MarketCard, Predictor, windows_of
@@ -200,8 +200,8 @@ def without_order(
     before, after = shown_answers(predictor, entry, inputs, head=head, recalibrate=recalibrate)
     at = _at_price(levels[-1:], *place)[0]
     return WithoutOrder(
-        size=float(levels[-1, 1::2][at].sum()),
-        left=float(cut[-1, 1::2][at].sum()),
+        size=float(levels[-1, SIZES][at].sum()),
+        left=float(cut[-1, SIZES][at].sum()),
         rows=int((cut != levels).any(axis=1).sum()),
         before=before,
         after=after,
@@ -225,5 +225,5 @@ def cut_to_neighbours(levels: FloatArray, price: float, step: float) -> FloatArr
 
 def _at_price(levels: FloatArray, price: float, step: float) -> NDArray[np.bool_]:
     """(n, 20), ask and bid of each level: whether it stands at the price row."""
-    away = (levels[:, 0::2] - price) / step * np.tile([-1, 1], levels.shape[1] // 4)
+    away = (levels[:, PRICES] - price) / step * np.tile([-1, 1], levels.shape[1] // 4)
     return np.asarray((away > -1e-6) & (away < 1 - 1e-6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.market.book import LEVELS, price_tick
+from core.market.book import LEVELS, PRICES, TEN_LEVELS, price_tick
 from core.market.events import Row
 
 
@@ -23,7 +23,7 @@ class RecentRows:
         if self._tick:
             return self._tick
         rows = self.levels[self.tail(window)]
-        tick = price_tick(rows[:, 0::2])
+        tick = price_tick(rows[:, PRICES])
         self._tick = tick if len(rows) == window else 0.0
         return tick
 
@@ -43,7 +43,7 @@ class RecentRows:
             self.timestamps[: self.capacity] = self.timestamps[self.capacity :]
             self.levels[: self.capacity] = self.levels[self.capacity :]
             self.end = self.capacity
-        self.timestamps[self.end], self.levels[self.end] = row.timestamp, row.levels[: 4 * LEVELS]
+        self.timestamps[self.end], self.levels[self.end] = row.timestamp, row.levels[TEN_LEVELS]
         self.end += 1
 
     def drop_last(self, count: int) -> None:

@@ -30,7 +30,7 @@ from core.market.answers.ahead import Lead, Standing
 from core.market.answers.one_answer import ANSWER, FEWEST
 from core.market.answers.scoreboard import Scoreboard
 from core.market.bands import BandChange
-from core.market.book import FEATURES, STEP_MS, FloatArray
+from core.market.book import FEATURES, STEP_MS, TEN_LEVELS, FloatArray
 from core.market.events import Row
 from core.market.session_view import Status, View
 
@@ -210,7 +210,7 @@ class StepCollector:
             answered = [answers for _, answers, _ in self.rows if answers is not None]
             content = view(
                 timestamps=np.array([row.timestamp for row, *_ in self.rows], dtype=np.int64),
-                levels=np.array([row.levels[:40] for row, *_ in self.rows]).reshape(-1, 40),
+                levels=np.array([row.levels[TEN_LEVELS] for row, *_ in self.rows]).reshape(-1, 40),
                 bands=[bands for *_, bands in self.rows],
                 predictions=np.array(answered, dtype=dtype),
                 trades=np.array(self.trades).reshape(-1, 4),

@@ -99,7 +99,7 @@ def predict_rows(
         rows=ends,
         timestamps=rows.timestamps[ends],
         mid=rows.mid[ends],
-        spread=rows.levels[ends, 0] - rows.levels[ends, 2],
+        spread=rows.spread[ends],
         probabilities=probabilities,
         calls=calls,
         momentum=momentum_calls(rows, predictor.heads, market.alphas)[ends],

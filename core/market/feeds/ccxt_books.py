@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from core.market.book import ASK_PRICES, BID_PRICES, LEVELS, BookError, OrderBookSnapshot, all_levels
+from core.market.book import ASK_PRICES, BID_PRICES, BookError, FloatArray, OrderBookSnapshot, all_levels, level
 from core.market.feeds.clock import CLOCK
-
-TENTH_ASK, TENTH_BID = 4 * LEVELS - 4, 4 * LEVELS - 2
 
 
 def snapshot_of(book: Mapping[str, Any], *, confirms: bool = True) -> OrderBookSnapshot:
@@ -67,14 +65,19 @@ class KnownDepth:
 
     def covers(self, snapshot: OrderBookSnapshot) -> bool:
         """Tells whether all ten levels a side are known."""
-        return bool(snapshot.levels[TENTH_ASK] <= self._ask and snapshot.levels[TENTH_BID] >= self._bid)
+        return self._reach(snapshot.levels)
 
     def without_unknown(self, snapshot: OrderBookSnapshot) -> OrderBookSnapshot:
         """The snapshot without levels past the tenth that are deeper than the book is known."""
-        if not len(snapshot.deep) or (snapshot.deep[-4] <= self._ask and snapshot.deep[-2] >= self._bid):
+        if not len(snapshot.deep) or self._reach(snapshot.deep):
             return snapshot  # the deepest of all is known
         known = (snapshot.deep[ASK_PRICES] <= self._ask) & (snapshot.deep[BID_PRICES] >= self._bid)
         return snapshot if known.all() else replace(snapshot, deep=snapshot.deep[: 4 * int(known.argmin())])
+
+    def _reach(self, levels: FloatArray) -> bool:
+        """Tells whether the last level a side is known."""
+        (ask, _), (bid, _) = level(levels, "ask", -1), level(levels, "bid", -1)
+        return bool(ask <= self._ask and bid >= self._bid)
 
 
 def _cut_off(side: Sequence[Any], asked: int | None) -> bool:

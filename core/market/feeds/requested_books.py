@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from core.market.book import LEVELS, STEP_MS, BookError, FloatArray
+from core.market.book import LEVELS, STEP_MS, BookError, FloatArray, best_ask, best_bid
 from core.market.events import Confirmation
 from core.market.feeds.ccxt_books import snapshot_of
 from core.market.feeds.clock import CLOCK
@@ -90,7 +90,7 @@ class RequestedBooks:
             await judge.queue_book(book)
             return
         if not np.array_equal(book.levels, judge.last.levels):
-            touch_differs = not np.array_equal(book.levels[:3:2], judge.last.levels[:3:2])  # best ask and best bid
+            touch_differs = any(best(book.levels) != best(judge.last.levels) for best in (best_ask, best_bid))
             asks.differing_since_s = quiet_s if asks.differing_since_s is None else asks.differing_since_s
             asks.differing += 1
             if asks.moved_since_s is None and asks.asked is not None and not np.array_equal(book.levels, asks.asked):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, LEVELS, STEP_MS, FloatArray, OrderBookSnapshot, level
 from core.market.events import Side, Trade
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import PlayedFeed
@@ -156,7 +156,7 @@ class MarketProcess:
             signs.append(1 if moved > 0 else -1)  # the trade that moved the price
         trades: list[tuple[float, float, Side]] = []
         for sign in signs:
-            price, size = (levels[0], levels[1]) if sign > 0 else (levels[2], levels[3])
+            price, size = level(levels, "ask" if sign > 0 else "bid")
             part = math.ceil(LOT * float(size) * self._random.uniform(0.02, 0.5)) / LOT
             trades.append((float(price), part, "buy" if sign > 0 else "sell"))
         return tuple(trades)

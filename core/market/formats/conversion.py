@@ -15,7 +15,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.market.book import LARGEST, LEVELS, RECORDED_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth, price_tick
+from core.market.book import (
+    ASK_PRICES,
+    BID_PRICES,
+    LARGEST,
+    LEVELS,
+    PRICES,
+    RECORDED_LEVELS,
+    STEP_MS,
+    TEN_LEVELS,
+    TOO_FAR_APART,
+    FloatArray,
+    bid_ask_spread,
+    known_depth,
+    mid_price,
+    price_tick,
+)
 from core.market.formats import tables
 from core.market.formats.identity import OF_A_FILE, Claim, agreed, contradiction, market_said
 from core.market.formats.readers import (
@@ -230,8 +245,8 @@ class _Seen:
 
     def look(self, values: FloatArray) -> None:
         """Count what normalised values are known by, before any book is left out."""
-        best = values[:, : 4 * LEVELS]
-        prices = best[:, 0::2][np.isfinite(best[:, 0::2])]
+        best = values[:, TEN_LEVELS]
+        prices = best[:, PRICES][np.isfinite(best[:, PRICES])]
         self._values += best.size
         self._negative += int((prices < 0).sum())
         self._within += int((np.abs(best) <= 1).sum())
@@ -245,8 +260,8 @@ class _Seen:
         self.trades += len(batch.trades)
         if len(batch.timestamps):
             self.times.append(batch.timestamps)
-            self.mids.append((batch.values[:, 0] + batch.values[:, 2]) / 2)
-            self.levels = max(self.levels, int(np.isfinite(batch.values[:, 0::4]).sum(axis=1).max()))
+            self.mids.append(mid_price(batch.values))
+            self.levels = max(self.levels, int(np.isfinite(batch.values[:, ASK_PRICES]).sum(axis=1).max()))
 
     def check(self) -> None:
         """Refuse a source that cannot be used as a whole, by its cause, or that contradicts itself.
@@ -414,17 +429,17 @@ def _checked(source: Source, look: Callable[[FloatArray], object] | None = None)
         good &= ~late
         last = int(max(last, batch.timestamps[good].max(initial=-1)))
         values = batch.values[good][:, : 4 * RECORDED_LEVELS]
-        values = np.concatenate([values[:, : 4 * LEVELS], known_depth(values[:, 4 * LEVELS :])], axis=1)
+        values = np.concatenate([values[:, TEN_LEVELS], known_depth(values[:, 4 * LEVELS :])], axis=1)
         kept = replace(batch, timestamps=batch.timestamps[good], values=values, rows=batch.rows[good], faults=[])
         yield kept, [fault for fault in faults if len(fault[0])]
 
 
 def _wrong(values: FloatArray) -> list[tuple[Message, NDArray[np.bool_]]]:
     """Each way in which a book of ten levels can be unusable, and which rows are so."""
-    best = values[:, : 4 * LEVELS]
+    best = values[:, TEN_LEVELS]
     with np.errstate(invalid="ignore"):
-        rising = np.concatenate([np.diff(best[:, 0::4]) > 0, np.diff(best[:, 2::4]) < 0], axis=1)
-        sound = [np.isfinite(best), best > 0, best < LARGEST, best[:, :1] > best[:, 2:3], rising]
+        rising = np.concatenate([np.diff(best[:, ASK_PRICES]) > 0, np.diff(best[:, BID_PRICES]) < 0], axis=1)
+        sound = [np.isfinite(best), best > 0, best < LARGEST, bid_ask_spread(best)[:, None] > 0, rising]
     clauses = (
         compose("has an empty or NaN cell among its {levels} levels a side: all of them must be numbers", levels=LEVELS),
         compose("has a price or size of zero or less: all are above 0"),

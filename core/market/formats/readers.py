@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.book import LEVELS, RECORDED_LEVELS, STEP_MS, FloatArray
+from core.market.book import LEVELS, PRICES, RECORDED_LEVELS, SIZES, STEP_MS, FloatArray
 from core.market.events import Trade
 from core.market.formats import tables
 from core.market.formats.identity import Claim, Claims, agreed, claims_of_name
@@ -204,16 +204,16 @@ class MappedSource(Source):
 
 def in_fixed_point(values: FloatArray) -> bool:
     """Tells whether prices, every second column, stand in billionths: all of them are whole, and most above a million."""
-    prices = values[:, 0::2][np.isfinite(values[:, 0::2])]
+    prices = values[:, PRICES][np.isfinite(values[:, PRICES])]
     return len(prices) > 0 and bool((prices % 1 == 0).all()) and float(np.median(prices)) > 1e6
 
 
 def _from_fixed_point(values: FloatArray, unit: float) -> FloatArray:
     """Prices in units of money, levels without one as NaN."""
     money = values.copy()
-    money[:, 0::2] = np.round(money[:, 0::2] * unit, 9)
-    empty = money[:, 0::2] > NO_PRICE
-    money[:, 0::2][empty] = money[:, 1::2][empty] = np.nan
+    money[:, PRICES] = np.round(money[:, PRICES] * unit, 9)
+    empty = money[:, PRICES] > NO_PRICE
+    money[:, PRICES][empty] = money[:, SIZES][empty] = np.nan
     return money
 
 
@@ -298,10 +298,10 @@ class LobsterSource(Source):
 def _in_dollars(values: FloatArray) -> FloatArray:
     """Prices in dollars; levels that are empty as NaN. LOBSTER's order of columns is ours."""
     dollars = values.copy()
-    dollars[:, 0::2] /= 1e4
-    empty = np.abs(values[:, 0::2]) >= DUMMY
-    dollars[:, 0::2][empty] = np.nan
-    dollars[:, 1::2][empty] = np.nan
+    dollars[:, PRICES] /= 1e4
+    empty = np.abs(values[:, PRICES]) >= DUMMY
+    dollars[:, PRICES][empty] = np.nan
+    dollars[:, SIZES][empty] = np.nan
     return dollars
 
 
@@ -389,7 +389,7 @@ def borders(values: FloatArray) -> NDArray[np.intp]:
     """
     if len(values) < 2:
         return np.zeros(0, np.intp)
-    prices, sizes = values[:, 0::2], values[:, 1::2]
+    prices, sizes = values[:, PRICES], values[:, SIZES]
     same_price, same_level = np.empty(len(values) - 1, np.int64), np.empty(len(values) - 1, np.int64)
     for start in range(0, len(values) - 1, FI_EVENTS // 4):
         part = slice(start, min(start + FI_EVENTS // 4, len(values) - 1))

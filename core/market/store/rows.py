@@ -73,7 +73,9 @@ class RecordedRows:
             read = self._files[number].values(int(wanted.min()), int(wanted.max()) + 1, deep=deep)
             values[here, : read.shape[1]] = read[wanted - wanted.min()]
         more = values[:, 40:] if deep and width > 40 else None
-        return book.BookRows(timestamps=self.timestamps[first:last], levels=np.ascontiguousarray(values[:, :40]), deep=more)
+        return book.BookRows(
+            timestamps=self.timestamps[first:last], levels=np.ascontiguousarray(values[:, book.TEN_LEVELS]), deep=more
+        )
 
     def release(self) -> None:
         """Close the files and forget what was read of them; whatever is read next opens them again."""
@@ -162,7 +164,7 @@ class _ParquetFile:
 
 def _tick(values: book.FloatArray) -> float:
     """The step of price of rows (n, 40), by every eighth of them."""
-    return book.price_tick(values[::8, 0::2])
+    return book.price_tick(values[::8, book.PRICES])
 
 
 def _matrix(batch: pa.RecordBatch, columns: Sequence[str]) -> book.FloatArray:

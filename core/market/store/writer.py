@@ -33,6 +33,7 @@ from core.market.book import (
     RECORDED_LEVELS,
     STEP_MS,
     FloatArray,
+    mid_price,
 )
 from core.market.events import Row, Trade
 from core.market.grid import HOUR_MS, count_pauses
@@ -126,7 +127,7 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: s
                 columns = [pa.array(column, from_pandas=True) for column in np.ascontiguousarray(values.T)]
                 parquet.write_table(pa.Table.from_arrays([pa.array(stamps), *columns], schema=schema))
                 times.append(stamps)
-                mids.append((values[:, 0] + values[:, 2]) / 2)
+                mids.append(mid_price(values))
             parquet.add_key_value_metadata({SUMMARY_KEY: json.dumps(summary().__dict__).encode()})
 
     def summary() -> FileSummary:

@@ -17,8 +17,12 @@ from core.market.book import (
     BookError,
     BookRows,
     OrderBookSnapshot,
+    best_ask,
+    best_bid,
     first_fault,
     interleave,
+    level,
+    mid_price,
     price_tick,
     read_rows,
     resample,
@@ -61,11 +65,19 @@ def test_interleave_refuses_a_thin_or_a_crossed_book() -> None:
             interleave(asks, np.array([[best - i, 1] for i in range(10)]))
 
 
-def test_a_snapshot_knows_its_mid_and_spread(rows: BookRows) -> None:
-    book = OrderBookSnapshot(levels=rows.levels[3], exchange_ms=0, received_ns=0)
-    assert book.mid == pytest.approx((rows.levels[3, 0] + rows.levels[3, 2]) / 2)
-    assert book.spread_bps == pytest.approx((rows.levels[3, 0] - rows.levels[3, 2]) / book.mid * 10_000)
-    assert rows.mid[3] == book.mid
+def test_accessors_read_the_columns_that_are_named_so(rows: BookRows) -> None:
+    """Of one book, of rows, and of windows; deeper books too."""
+    frame = frame_from_rows(rows)
+    np.testing.assert_array_equal(best_ask(rows.levels), frame.ask_price_1)
+    np.testing.assert_array_equal(best_bid(rows.levels), frame.bid_price_1)
+    np.testing.assert_array_equal(rows.mid, (frame.ask_price_1 + frame.bid_price_1) / 2)
+    np.testing.assert_array_equal(rows.spread, frame.ask_price_1 - frame.bid_price_1)
+    for side in ("ask", "bid"):
+        for k, place in ((1, 1), (4, 4), (-1, 10)):
+            named = frame[[f"{side}_price_{place}", f"{side}_size_{place}"]]
+            np.testing.assert_array_equal(level(rows.levels, side, k), named)  # type: ignore[arg-type]
+    assert mid_price(rows.levels[None, :3])[0].tolist() == rows.mid[:3].tolist()
+    assert OrderBookSnapshot(levels=rows.levels[3], exchange_ms=0, received_ns=0).mid == rows.mid[3]
 
 
 def test_real_excerpts_break_no_rule() -> None:
