@@ -143,7 +143,7 @@ class Attended:
 
     def notes(self, part: str) -> list[str]:
         """The part's passage, and the origin of a trained head's numbers."""
-        return [passage("attention_steps", part), *([about_the_head()] if self.draw == TRAINED else [])]
+        return [passage("attention_steps", part), *([about_the_head(self.steps.weights[0])] if self.draw == TRAINED else [])]
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -425,12 +425,12 @@ def multi_head(it: RandomlyAttended) -> PartView:
     )
 
 
-def about_the_head() -> str:
-    """The origin of the trained head's numbers, and how near its weights are to those of the whole head."""
+def about_the_head(weights: Any) -> str:
+    """The origin of the trained head's numbers, and how near these weights are to those of the whole head."""
     head = trained_head()
     at_start = min(head.whole[head.tokens.index(word), 0] for word in ("cat", "milk", "thirsty"))
     return passage("attention_steps", "trained").format(
-        layer=number(LAYER), head=number(HEAD), off=number(head.deviation(), 2), share=percent(at_start, 0)
+        layer=number(LAYER), head=number(HEAD), off=number(head.deviation(weights), 2), share=percent(at_start, 0)
     )
 
 

@@ -176,7 +176,7 @@ class Lab:
 
     def without_path(self) -> PartView:
         """Shows why there is no path."""
-        return PartView(figure=[self.probabilities(), check(too_short(self), False), self.strip()], asked=self.asked)
+        return PartView(figure=[self.probabilities(), check(too_short(self), False), self.strip()], notes=(), asked=self.asked)
 
     def table(self, values: Any, name: str, key: str, alt: str, **more: Any) -> Drawn:
         """A number for each label and frame: labels down, frames across."""
@@ -443,6 +443,7 @@ def gradient(it: Lab) -> PartView:
     if lattice.loss == float("inf"):
         return PartView(
             figure=[check(_("Every path has a frame that rules it out: the loss is infinite and has no gradient."), False)],
+            notes=(),
             more=[it.probabilities()],
             asked=it.asked,
         )

@@ -25,11 +25,6 @@ def test_four_channels_look_where_the_whole_head_looks() -> None:
     assert (looks["it"], looks["was"], looks["milk"], looks["thirsty"]) == ("cat", "thirsty", "[CLS]", "[CLS]")
 
 
-def test_the_deviation_is_the_largest_difference_of_a_weight() -> None:
-    head = trained_head.trained_head()
-    assert head.deviation() == pytest.approx(np.abs(weights(head.matrices) - head.whole).max(), abs=1e-9)
-
-
 def test_a_head_of_few_channels_comes_back_whole() -> None:
     rng = np.random.default_rng(0)
     x, q, k, v = (rng.normal(size=shape) for shape in ((6, 3), (3, 3), (3, 3), (3, 3)))

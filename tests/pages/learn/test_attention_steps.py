@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
+
+import numpy as np
+from scipy.special import softmax
 from streamlit.testing.v1 import AppTest
 
+from core.lecture.trained_head import trained_head
 from pages.learn import matrix_editor
 from pages.shared.navigation import ROOT
+from tests.pages.learn.drawn_part import draw, pages
 from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "attention_steps.py"
@@ -45,6 +52,21 @@ def _codes(widget: object) -> list[object]:
     options = list(getattr(widget, "options", []))
     ends = [options[0], options[-1]] if len(options) > 1 else options
     return [end for end in ends if end != getattr(widget, "value", None)]
+
+
+def test_how_far_the_shown_weights_are_from_the_whole_heads_is_said_of_every_state() -> None:
+    head, part = trained_head(), pages()["attention-steps"].part("softmax")
+    x, w_q, w_k = (head.matrices[name] for name in ("X", "W_Q", "W_K"))
+    length = len(x)
+    seen = {"none": np.ones((length, length)), "causal": np.tri(length), "padding": np.arange(length) < length - 2}
+    far = set()
+    for temperature, mask in product(("0.05", "1", "50"), seen):
+        scores = (x @ w_q) @ (x @ w_k).T / np.sqrt(w_q.shape[1]) / float(temperature)
+        off = np.abs(softmax(np.where(seen[mask], scores, -np.inf), axis=1) - head.whole).max()
+        said = re.search(r"up to ([\d.]+) from", " ".join(draw(part, {"t": temperature, "mask": mask}).told))
+        assert said and abs(float(said[1]) - off) <= 0.0051, (temperature, mask)
+        far.add(said[1])
+    assert len(far) > 4, "the sentence follows the dials"
 
 
 def test_every_widget_moves_to_its_ends_in_a_run_of_the_page() -> None:

@@ -9,6 +9,7 @@ import pytest
 from core.lecture import permutation
 from pages.shared.language import translate_to
 from pages.shared.navigation import ROOT
+from tests.pages.learn.drawn_part import parts
 from tests.pages.open_page import open_page, ran, words
 
 LEARN = ROOT / "pages" / "learn"
@@ -34,6 +35,16 @@ def test_no_symbol_has_two_values(page: str, part: str) -> None:
     last = open_page(LEARN / f"{page}.py", part=part).latex[-1].value
     symbols = [line.partition("&=")[0].strip() for line in last.replace(r"\begin{aligned}", "").split(r"\\")]
     assert len(symbols) > 1 and len(set(symbols)) == len(symbols), symbols
+
+
+@pytest.mark.parametrize("code", ["en", "es"])
+def test_no_passage_points_at_a_place_of_the_screen(code: str) -> None:
+    """A telephone and a projector have other places, and a part may have another figure at another state."""
+    places = r"on the (left|right)|beside (it|them)|bars? shows?|[Pp]oint at|under the figure|"
+    places += r"a la (derecha|izquierda)|, al lado,|barras? muestran?|Señala|bajo la figura"
+    for name in {url.replace("-", "_") for url, _part in parts()}:
+        file = ROOT / "assets" / "text" / code / f"learn_{name}.md"
+        assert not (found := re.search(places, file.read_text("utf-8"))), (file.name, found)
 
 
 def test_z_is_av_on_every_page_and_w_o_comes_after() -> None:
