@@ -104,7 +104,9 @@ class ModelFiles:
         if importlib.util.find_spec(self.runner) is None or not all(path.exists() for path in paths.values()):
             raise MissingModels(self.missing)
         for name, digest in self.digests.items():
-            if hashlib.sha256(paths[name].read_bytes()).hexdigest() != digest:
+            with paths[name].open("rb") as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+            if not same:
                 again = f"{MAKE} {self.target}"
                 raise MissingModels("{file} is not the published model: run `{again}` again", file=name, again=again)
         return paths

@@ -20,6 +20,7 @@ FLOATS: Final = 2**20
 """Weights that are made floats at once: they stay in the processor's cache."""
 SUMS: Final = 2**17
 """Sums of a position's blocks that are kept at once: fresh memory for all of the last layer's would take as long as the sums."""
+BAG: Final = torch.ops.quantized.embedding_bag_byte_rowwise_offsets.default
 TAIL: Final = 8
 """Bytes after each row: a scale of 1 and an offset of 0 in float32, as torch's kernel for rows of whole numbers wants them."""
 
@@ -51,15 +52,12 @@ class QuantisedLinear(nn.Module):
 
     def _as_they_are(self, x: Tensor) -> Tensor:
         """(n, inputs) -> (n, outputs): each block's rows, weighted by the inputs, are summed as a "bag" of embeddings."""
-        n = len(x)
-        bag = torch.ops.quantized.embedding_bag_byte_rowwise_offsets
+        n, step = len(x), max(1, SUMS // self.outputs)
         y = x.view(n, self.blocks, BLOCK).sum(dim=-1) @ self.least
-        step = max(1, SUMS // self.outputs)
-        for first in range(0, self.blocks, step):
-            scale = self.scale[first : first + step]
-            some = slice(first * BLOCK, (first + len(scale)) * BLOCK)
-            rows, begins = _places(n, some.stop - some.start)
-            sums = bag(self.q[some], rows, begins, False, 0, False, x[:, some].reshape(-1), None, False)  # (n * blocks, outputs)
+        parts = zip(self.q.split(step * BLOCK), self.scale.split(step), x.split(step * BLOCK, dim=1), strict=True)
+        for q, scale, some in parts:
+            rows, begins = _places(n, some.shape[1])
+            sums = BAG(q, rows, begins, False, 0, False, some.reshape(-1), None, False)  # (n * blocks, outputs)
             y += sums.view(n, *scale.shape).mul_(scale).sum(dim=1)
         return y
 

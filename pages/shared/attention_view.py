@@ -13,6 +13,7 @@ from starlette.responses import Response
 from attention_light import AttentionScene
 from attention_light.sentences import SENTENCES
 from core.store import BoundedStore, Limit
+from pages.shared import streamlit_private
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, regional
 
@@ -21,7 +22,7 @@ PARTS = "light"
 _kept: BoundedStore[list[bytes]] = BoundedStore(
     key=lambda parts: hashlib.sha256(b"".join(parts)).hexdigest()[:24],
     size=lambda parts: sum(map(len, parts)),
-    limit=Limit(total=64),
+    limit=Limit(total=64, visitor=2),  # a view's last scene, and the one before it, which may be asked for meanwhile
     max_bytes=256_000_000,
 )
 
@@ -57,7 +58,8 @@ def attention_view(
         if on_erase is not None and isinstance(sent, list):
             on_erase(sorted({one for one in sent if isinstance(one, int) and 0 <= one < count}))
 
-    parts = f"{PARTS}/{_kept.keep(scene.parts)}" if scene.parts else ""
+    view = f"{streamlit_private.tab()}/{key}"
+    parts = f"{PARTS}/{_kept.keep(scene.parts, (view, ''))}" if scene.parts else ""
     rubbed_out = None if on_erase is None else erased
     message = scene.packed(words, locale=regional(), key=key, parts=parts, erased=rubbed_out, arms=arms)
     if on_keep is None:

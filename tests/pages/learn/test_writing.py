@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.words import causes
 from core.words.writer import Writer
 from core.words.writer_files import WRITER_FILES
 from pages.learn import writing
@@ -38,3 +42,21 @@ def test_a_link_of_nonsense_opens_the_text_alone() -> None:
 def test_a_text_of_too_many_pieces_is_refused() -> None:
     app = open_page(PAGE, network="writes", prompt="a " * 900)
     assert "more than 200 pieces of words" in app.error[0].value
+
+
+@NEEDED
+def test_counting_heads_ends_with_the_tab(monkeypatch: pytest.MonkeyPatch) -> None:
+    each, layers = causes._without_each_head, []
+
+    def in_a_tab_that_goes(*given: Any) -> Iterator[Any]:
+        for layer in each(*given):
+            layers.append(layer)
+            run = get_script_run_ctx()
+            assert run is not None and run.script_requests is not None
+            run.script_requests.request_stop()  # as the server does where a tab's connection ends
+            yield layer
+
+    monkeypatch.setattr(causes, "_without_each_head", in_a_tab_that_goes)
+    page = open_page(PAGE, network="writes", prompt="The capital of France is")
+    next(one for one in page.button if one.key == "writer_count").click().run()
+    assert len(layers) == 1

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -17,7 +18,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from core.service import health as health_module
 from core.service.access import FRAMES_VARIABLE, PROXY_SEEN, TOKEN_VARIABLE
 from core.service.limits import Limit, Places
-from pages.shared import service_routes
+from attention_light import AttentionScene, LayerMaps, WordStage
+from pages.shared import attention_view, service_routes
 
 APP = Starlette(
     routes=[
@@ -142,3 +144,18 @@ def test_no_page_stands_in_the_frame_of_anothers(monkeypatch: pytest.MonkeyPatch
         assert policy(path) == [b"frame-ancestors 'self'"], path
     monkeypatch.setenv(FRAMES_VARIABLE, "https://portal.example, evil; script-src *")
     assert policy("/") == [b"frame-ancestors 'self' https://portal.example"]
+
+
+def test_a_view_keeps_the_layers_of_its_last_scene_and_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    monkeypatch.setattr(attention_view, "browser_component", lambda _name: lambda *, data, **_more: sent.append(data))
+    app = Starlette(routes=[Route("/light/{scene}/{number:int}", attention_view.send_part)])
+    stage = WordStage(words=["a"] * 520)
+
+    def drawn(shift: int, key: str) -> str:
+        layer = LayerMaps(name="layer 1", weights=np.roll(np.eye(520, dtype=np.float32), shift, axis=1)[None])
+        attention_view.attention_view(AttentionScene(stage=stage, layers=[layer], start=0), key=key)
+        return "/" + json.loads(sent[-1][4 : 4 + int.from_bytes(sent[-1][:4], "little")])["parts"] + "/0"
+
+    other, *three = drawn(0, "other"), *(drawn(shift, "light") for shift in (1, 2, 3))
+    assert [ask(path, app=app)[0]["status"] for path in (other, *three)] == [200, 404, 200, 200]
