@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,14 @@ def _newest_first(files: Iterable[Path]) -> list[Path]:
 
 def _at_end(rows: Path) -> tuple[CalledBy, list[Lead]] | None:
     """Who called an hour, and the leads of its heads at its end; None where it has none that can be read."""
-    with suppress(BookError, KeyError, TypeError, ValueError):
-        told = read_leads(segment_path(rows, CALLS))
-        if told is not None:
-            return CalledBy.from_dict(told["by"]), [before + own for before, own in zip(*leads_of(told), strict=True)]
+    with suppress(OSError, BookError, KeyError, TypeError, ValueError):
+        return _read((calls := segment_path(rows, CALLS)), calls.stat().st_mtime_ns)
     return None
+
+
+@lru_cache(1_024)
+def _read(calls: Path, _changed_ns: int) -> tuple[CalledBy, list[Lead]] | None:
+    """Reads a file of calls once for each state of it."""
+    if (told := read_leads(calls)) is None:
+        return None
+    return CalledBy.from_dict(told["by"]), [before + own for before, own in zip(*leads_of(told), strict=True)]

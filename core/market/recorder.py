@@ -56,7 +56,6 @@ class EventRecorder:
     Args:
         wall: whether rows are sampled by this machine's clock (`core.market.feeds.protocol.Feed.clock`).
         tick: tells the market's smallest step of price, 0 while it is not known; price bands need it.
-        before: leads that the market's journal knows so far (D44).
         clock_ms: milliseconds since the epoch, by the clock of the rows.
     """
 
@@ -66,7 +65,6 @@ class EventRecorder:
         *,
         wall: bool,
         tick: Callable[[], float] = lambda: 0.0,
-        before: Sequence[Lead] = (),
         clock_ms: Callable[[], int] = CLOCK.now_ms,
     ) -> None:
         self._writer, self._wall, self._clock_ms = writer, wall, clock_ms
@@ -75,14 +73,8 @@ class EventRecorder:
         self._save_due_s, self._hours = 0.0, 0
         self._depth, self._kept_ms, self._tick = DepthHistory(2), 0, tick  # of the worker alone
         self._situations = tuple[Since, ...]()
-        self._before, self._own = tuple(before), dict[int, Lead]()  # leads before the run that is written, and since
         if wall:
             writer.add_event("start", CLOCK.now_ms())
-
-    @property
-    def leads(self) -> list[Lead]:
-        """Leads that the market's journal knows."""
-        return [one + self._own[head] if head in self._own else one for head, one in enumerate(self._before)]
 
     @property
     def waiting(self) -> int:
@@ -143,8 +135,6 @@ class EventRecorder:
     def _write(self, step: Step) -> bool:
         """Hand a step to the writer; returns whether something was called there."""
         for row, before, leads in step.known:
-            self._before = self._before if before is None else before
-            self._own = self._own | dict(leads) if before is None else dict(leads)
             told = None if before is None else [one.to_dict() for one in before]
             self._writer.add(row, self._bands(row), before=told, leads=[(head, one.to_dict()) for head, one in leads])
         item = step.item
@@ -218,18 +208,18 @@ class SessionRecording:
     ) -> None:
         self._session, self._folder, self._follow = session, folder, follow
         self._before = list[SegmentWriter]()  # of files that were ended by a disk that refused
-        self._writer, self._recorder = self._begun()
+        self._writer, self._recorder, self._leads = self._begun()
         self.stopping = threading.Event()
         self._ended = False
         self._problem = self._refusal = ""
 
-    def _begun(self) -> tuple[SegmentWriter, EventRecorder]:
-        """New files of the session."""
+    def _begun(self) -> tuple[SegmentWriter, EventRecorder, Sequence[Lead]]:
+        """New files of the session, and the leads that go on in them: of what is played, the same rows would count again."""
         session, feed = self._session, self._session.feed
-        by, wall = session.follower.by, feed.clock == "wall"
-        writer = SegmentWriter(self._folder, feed.market, key=feed.key, by=by)
-        before = leads_here(self._folder / segments.market_folder(feed.key), by, CLOCK.now_ms()) if wall else []
-        return writer, EventRecorder(writer, wall=feed.clock != "event", tick=lambda: self._session.feed.tick, before=before)
+        writer = SegmentWriter(self._folder, feed.market, key=feed.key, by=(by := session.follower.by))
+        recorder = EventRecorder(writer, wall=feed.clock != "event", tick=lambda: self._session.feed.tick)
+        live, market = feed.clock == "wall", self._folder / segments.market_folder(feed.key)
+        return writer, recorder, leads_here(market, by, CLOCK.now_ms()) if live else ()
 
     @property
     def _writers(self) -> list[SegmentWriter]:
@@ -276,7 +266,7 @@ class SessionRecording:
     async def _recorded(self, on_written: Callable[[], None]) -> OSError | None:
         """Record into the files at hand; returns what the disk refused with, None where it did not."""
         refused: OSError | None = None
-        self._session.record(self._recorder)
+        self._session.record(self._recorder, self._leads)
         due = 0.0
         try:
             while not self.stopping.is_set() and not self._problem:
@@ -308,7 +298,7 @@ class SessionRecording:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._writer.close()
         ended = self._writer
-        self._writer, self._recorder = self._begun()
+        self._writer, self._recorder, self._leads = self._begun()
         self._before.append(ended)
         self._refusal = ""
 
@@ -324,8 +314,8 @@ class SessionRecording:
             self.stopping.set()
         elif session is not self._session:
             self._session.leave(self._recorder)
+            session.record(self._recorder, tuple(self._session.follower.board.answers.here))
             self._session = session
-            session.record(self._recorder)
         elif session.is_running:
             return
         elif status is Status.FAILED:

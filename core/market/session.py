@@ -69,10 +69,6 @@ class Recorder(Protocol):
     def on_steps(self, steps: Sequence[Step]) -> None:
         """Take what the follower made of the next items."""
 
-    @property
-    def leads(self) -> Sequence[Lead]:
-        """Leads of each head that go on with what is written down next (D44)."""
-
 
 class MarketSession:
     """Runs one feed through one predictor.
@@ -95,6 +91,7 @@ class MarketSession:
         self._state, self._message, self._situations = FeedState.CONNECTING, "", tuple[Since, ...]()
         self._step = 0
         self._recorders, self._joining = list[Recorder](), list[Recorder]()
+        self._before: Sequence[Lead] = ()  # leads that go on as the joining ones join
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
         self.frames = StepCollector()
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
@@ -211,10 +208,15 @@ class MarketSession:
                     batch.append(await self._queue.get())
         return batch
 
-    def record(self, recorder: Recorder) -> None:
-        """Let a recorder take all from the next row on, with which what is known of the market begins anew (D28)."""
+    def record(self, recorder: Recorder, before: Sequence[Lead]) -> None:
+        """Let a recorder take all from the next row on, with which what is known of the market begins anew (D28).
+
+        Args:
+            before: leads of each head that go on (D44), unless what is recorded already has some.
+        """
         self.listeners.append(recorder.on_event)
         self._joining.append(recorder)
+        self._before = before
 
     def leave(self, recorder: Recorder) -> None:
         """Let a recorder take nothing more."""
@@ -223,10 +225,10 @@ class MarketSession:
         self._recorders = [one for one in self._recorders if one is not recorder]
 
     def _let_join(self) -> None:
-        """Begin anew for recorders that wait; leads go on from what is recorded already, else from the journal."""
+        """Begin anew for recorders that wait."""
         if self._joining:
             with self._lock:
-                self.follower.begin_anew(self.follower.board.answers.here if self._recorders else self._joining[-1].leads)
+                self.follower.begin_anew(self.follower.board.answers.here if self._recorders else self._before)
             self._recorders += self._joining
             self._joining.clear()
 

@@ -52,8 +52,8 @@ class Journalled:
         self.follower = Follower(predictor, predictor.market(spelling))
         self.writer = SegmentWriter(folder, MARKET, by=self.follower.by)
         before = leads_here(folder / market_folder(MARKET), self.follower.by, begins_ms) if begins_ms else []
-        self.recorder = EventRecorder(self.writer, wall=wall, before=before, clock_ms=self.clock)
-        self.follower.begin_anew(self.recorder.leads)
+        self.recorder = EventRecorder(self.writer, wall=wall, clock_ms=self.clock)
+        self.follower.begin_anew(before)
 
     def take(self, *events: FeedEvent) -> None:
         for event in events:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.market.answers.ahead import Lead
 from core.market.book import FloatArray
 from core.market.events import Confirmed, GridItem, Row
 from core.market.follower import Follower, Prediction, Step
@@ -41,10 +40,6 @@ class Kept:
     def on_steps(self, steps: Sequence[Step]) -> None:
         self.steps += steps
 
-    @property
-    def leads(self) -> Sequence[Lead]:
-        return ()
-
 
 def said(steps: Sequence[Step]) -> list[Any]:
     """What steps say of each row, and what became known by it."""
@@ -67,7 +62,7 @@ def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: Path, 
     async def scenario() -> list[Path]:
         session = MarketSession(ScriptedFeed(replaying(rows), key="live/testville/ABC/USD", ends=True), predictor)
         recording = SessionRecording(session, tmp_path)
-        session.record(kept)
+        session.record(kept, ())
         writing = asyncio.create_task(recording.run())
         await session.run()
         shown = session.view(4_800).predictions

@@ -449,7 +449,8 @@ def test_a_live_session_and_its_recording_go_on_from_the_journal_and_a_played_on
         session = MarketSession(ScriptedFeed([], key=SPELLING.split()[0], clock=clock), predictor)
         assert [one.outcomes for one in session.follower.board.answers.before] == known
         for times in (1, 2):
-            session.record(SessionRecording(session, tmp_path)._recorder)
+            recording = SessionRecording(session, tmp_path)
+            session.record(recording._recorder, recording._leads)
             session._let_join()
             assert [one.outcomes for one in session.follower.board.answers.before] == [times * one for one in known]
             here = session.follower.board.answers.here

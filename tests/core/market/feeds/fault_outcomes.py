@@ -119,7 +119,7 @@ class _Seen:
         self._books: list[float] = []
         self._breaks: list[float] = []
         self.ended: float | None = None
-        session.record(recorder)
+        session.record(recorder, ())
         session.listeners.append(self._take)
 
     def _take(self, event: FeedEvent) -> None:

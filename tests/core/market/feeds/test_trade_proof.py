@@ -131,7 +131,7 @@ class Followed:
         self.writer = SegmentWriter(folder / "recordings", feed.market, key=feed.key)
         self.recorder = EventRecorder(self.writer, wall=True)
         self.seen: list[Any] = []
-        self.session.record(self.recorder)
+        self.session.record(self.recorder, ())
         self.session.listeners.append(self.seen.append)
         self.server, self.folder = server, folder
         self.tasks = [asyncio.create_task(work) for work in (self.session.run(), self._step(), self._write())]
