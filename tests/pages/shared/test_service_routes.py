@@ -15,10 +15,10 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from attention_light import AttentionScene, LayerMaps, WordStage
 from core.service import health as health_module
 from core.service.access import FRAMES_VARIABLE, PROXY_SEEN, TOKEN_VARIABLE
 from core.service.limits import Limit, Places
-from attention_light import AttentionScene, LayerMaps, WordStage
 from pages.shared import attention_view, service_routes
 
 APP = Starlette(
