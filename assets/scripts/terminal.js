@@ -12,11 +12,11 @@ import { formats } from "./terminal_formats.js";
 import { Ladder } from "./terminal_ladder.js";
 import { MiniMap } from "./terminal_map.js";
 import { button, fill, mark, put } from "./terminal_parts.js";
+import { quietFor, statusWords } from "./terminal_status.js";
 import { Tape } from "./terminal_tape.js";
 
 const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute only
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
-const QUIET_MS = 5_000; // without a message, after which that is said
 const LATEST_MS = 10_000; // of what is said of the way from an exchange's message to its pixel
 const UNKNOWN = ["connecting", "reconnecting", "stale", "interrupted", "failed"]; // statuses in which the book of now is not known
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
@@ -147,7 +147,7 @@ class Terminal {
   lookAtClock() {
     const [before, now] = [this.awake, Date.now()];
     this.awake = now;
-    if (this.quietFor) this.request();
+    if (quietFor(this.store, this.ageMs)) this.request();
     if (now - before < SLEPT_MS || !this.config) return;
     const [from, until] = [before, now].map((time) => this.format.time(time));
     this.sayAlert(fillIn(this.config.labels.slept, { from, until }));
@@ -311,10 +311,9 @@ class Terminal {
     return this.config.source.startsWith("live/");
   }
 
-  // Milliseconds since a followed market's newest message came here, where they are many; by this browser's clock alone.
-  get quietFor() {
-    const age = this.store.receivedMs && this.followed ? performance.now() - this.heardAt : 0;
-    return age > QUIET_MS ? age : 0;
+  // Milliseconds since a followed market's newest row came here, by this browser's clock alone.
+  get ageMs() {
+    return this.followed ? performance.now() - this.heardAt : NaN;
   }
 
   // -- drawing --------------------------------------------------------------------------------------------------------
@@ -363,11 +362,10 @@ class Terminal {
 
   drawStrip(row) {
     const { labels } = this.config;
-    const state = this.config.states[this.store.status] ?? "";
-    const values = [[labels.status, this.statusText(state), this.config.tones[this.store.status] ?? "plain"]];
+    const values = [[labels.status, statusWords(this.store, this.ageMs, this.config, this.format), this.config.tones[this.store.status] ?? "plain"]];
     // states of the market that pass, in a word; the clause of each, with its beginning, is its title
     const states = this.situations.map(({ short }) => short);
-    const timed = this.followed && row && !this.quietFor && this.latency >= 0 && this.latency < LATEST_MS; // else the clocks differ
+    const timed = this.followed && row && !quietFor(this.store, this.ageMs) && this.latency >= 0 && this.latency < LATEST_MS; // else the clocks differ
     const latency = timed ? ` · ${this.format.span(this.latency, "millisecond")}` : "";
     values.push([this.config.venue + latency, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
     if (row) {
@@ -386,15 +384,6 @@ class Terminal {
     );
     if (row && !this.config.known) mark(this.strip.lastChild, "title", labels.notTrainingHelp);
     mark(this.strip.children[1], "title", this.situations.map(({ since, text }) => fillIn(text, { time: this.format.time(since) })).join("; "));
-  }
-
-  statusText(state) {
-    if (this.config.statusNames[this.store.status] === "warming") return state.replace("{done}", this.store.warm);
-    if (this.quietFor && this.config.statusNames[this.store.status] !== "stale") {
-      return `${state} · ${fillIn(this.config.labels.noMessage, { span: this.format.span(Math.round(this.quietFor / 1000), "second") })}`;
-    }
-    if (this.config.statusNames[this.store.status] === "stale") return fillIn(this.config.labels.silent, { time: this.format.time(this.store.receivedMs) });
-    return this.store.provisional ? `${state} · ${this.config.labels.provisional}` : state;
   }
 
   // What is under the crosshair: time, price, what rests there and was traded.

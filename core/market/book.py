@@ -109,6 +109,7 @@ class OrderBookSnapshot:
         sequence: the venue's update number, where it has one.
         confirms: whether it confirms the books before it (D27). It does not where a lost update would go unnoticed.
         bands: all that the venue sends, in price bands, where they are known without `deep`.
+        asked: whether it is the last message's book, which the venue was asked for and still gave.
     """
 
     levels: FloatArray
@@ -118,6 +119,7 @@ class OrderBookSnapshot:
     confirms: bool = True
     deep: FloatArray = field(default_factory=lambda: NO_LEVELS)
     bands: Bands | None = None
+    asked: bool = False
 
     @cached_property
     def whole(self) -> FloatArray:

@@ -95,7 +95,7 @@ class MarketSession:
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
         self.frames = StepCollector()
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
-        self._received_ns = self._row_received_ns = 0  # when the newest book, and the newest row's, arrived
+        self._received_ns = self._row_received_ns = self._heard_ns = 0  # when the newest book, row's book and message arrived
         self._lag = LagMeter()
         self._grid = Grid(feed.clock)
         self._run_lock = asyncio.Lock()  # one run at a time
@@ -168,6 +168,7 @@ class MarketSession:
                 if isinstance(item, Row | OrderBookSnapshot):
                     self._received_ns = max(self._received_ns, item.received_ns)
                 if isinstance(item, OrderBookSnapshot):
+                    self._heard_ns = self._heard_ns if item.asked else self._received_ns
                     if self.feed.clock != "event":
                         self._lag.measure(item)
                 elif isinstance(item, StatusChange):
@@ -334,6 +335,7 @@ class MarketSession:
             warm=warm,
             provisional=len(self.follower.provisional),
             received_ms=self._row_received_ns / 1e6,
+            heard_ms=self._heard_ns / 1e6,
             age_ms=age_ms,
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
             tick=self._price_tick,

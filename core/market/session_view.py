@@ -49,6 +49,7 @@ class View:
         warm: rows since the last gap, up to the window.
         provisional: how many of the newest rows the venue has not confirmed yet; they and their predictions may be dropped (D27).
         received_ms: when the newest row's book arrived, milliseconds since the epoch; 0 before the first.
+        heard_ms: when the newest message came; a book that was asked for beside a quiet stream is none.
         timestamps: (n,) milliseconds; levels: (n, 40); both oldest first.
         trades: (m, 4) time in ms, price, size, and 1 for an aggressive buy, -1 for a sell, 0 unknown.
         predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first, for any of these timestamps.
@@ -68,6 +69,7 @@ class View:
     warm: int
     provisional: int
     received_ms: float
+    heard_ms: float
     timestamps: NDArray[np.int64]
     levels: FloatArray
     trades: FloatArray

@@ -37,8 +37,8 @@ from core.market.session_view import Status, View
 STATUSES = tuple(Status)
 """A frame names a status by its place here."""
 HEADER: Final = (
-    "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "status", "warm", "provisional", "beganMs", "tick",
-    "fine", "coarse", "bands", "breaks",
+    "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "heardMs", "status", "warm", "provisional", "beganMs",
+    "tick", "fine", "coarse", "bands", "breaks",
 )  # fmt: skip
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
 PARTS: Final = {"probabilities": 3, "calls": 1, "truth": 1}
@@ -106,6 +106,7 @@ def encode(content: View, kind: FrameKind) -> bytes:
         len(content.trades),
         len(content.outcomes),
         content.received_ms,
+        content.heard_ms,
         STATUSES.index(content.status),
         content.warm,
         content.provisional,

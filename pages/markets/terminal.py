@@ -202,6 +202,7 @@ def _strip_labels() -> dict[str, str]:
         "notTraining": _("Not in training"),
         "notTrainingHelp": _("The model has not seen this market: its thresholds are means over those that it was trained on."),
         "noMessage": _("No message for {span}"),
+        "noMessageAsked": _("No message for {span}; asked {asked} ago: the same book"),
         "offer": _("Watch a recording meanwhile"),
         "provisional": _("newest row not yet confirmed"),
         "disconnected": _("The connection to the app was lost; connecting again."),

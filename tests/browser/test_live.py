@@ -498,7 +498,7 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -
     status = live.locator(STAT, has=live.get_by_text("Status", exact=True)).locator("dd").first
     live.evaluate(f"""() => {{
         const {{ store, config }} = {TERMINAL};
-        [store.status, store.receivedMs] = [config.statusNames.indexOf("stale"), Date.UTC(2024, 0, 1, 14, 5, 6)];
+        [store.status, store.heardMs] = [config.statusNames.indexOf("stale"), Date.UTC(2024, 0, 1, 14, 5, 6)];
         {TERMINAL}.draw();
     }}""")
     expect(status).to_have_text(re.compile("^Silent since .*05:06$"))

@@ -1,9 +1,10 @@
 // Prints the terminal's sentences of states that Python gives, as a line of JSON each: of {p, usual, score}, {gives, ...},
-// {before, ...} and {warm, time}, with one configuration.
+// {before, ...}, {warm, time} and {ageMs, ...}, with one configuration.
 import { readFileSync } from "node:fs";
 
 import { reasonWords, withoutWords } from "../../assets/scripts/terminal_reasons.js";
 import { backWords, hereWords, standingWords, unusualWords } from "../../assets/scripts/terminal_answer.js";
+import { statusWords } from "../../assets/scripts/terminal_status.js";
 
 const { config, states } = JSON.parse(readFileSync(process.argv[2], "utf8"), (_key, value) => (value === "inf" ? Infinity : value === "nan" ? NaN : value));
 const format = {
@@ -17,6 +18,7 @@ const format = {
   span: (value, unit) => `${value} ${unit}`,
 };
 const words = (state) => {
+  if (state.ageMs !== undefined) return [statusWords(state, state.ageMs, config, format)];
   if (state.warm !== undefined) return [backWords(state.warm, state.time, { ...config, window: 128 }, format)];
   if (state.score) {
     const given = { ...config, horizon: state.horizon };

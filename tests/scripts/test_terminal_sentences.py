@@ -20,10 +20,11 @@ from core.market.answers.scoreboard import Scoreboard
 from core.market.answers.value import spaced
 from core.market.labels import Head, fit_alpha, moves_after
 from core.market.predictor import Predictions, load_predictor
-from core.market.reasons import UsualInputs, window_reasons
+from core.market.reasons import UsualInputs, window_reasons, without_order
+from core.market.session_view import Status
 from core.market.store.index import FOLDER, bundled_recordings
 from core.market.store.rows import read_market
-from core.market.stream import SCORES, score_rows
+from core.market.stream import SCORES, STATUSES, score_rows
 from pages.markets import live_scores, reasons_labels, terminal
 from tests.scripts.test_scripts import NODE
 
@@ -93,6 +94,7 @@ def sentences(folder: Path, states: list[dict[str, Any]]) -> list[list[str]]:
     """What the screen says of each state: of its probabilities, and of how the answers stand."""
     rivals = [live_scores.rival_names()[rule] for rule in RIVALS]
     config = {"classes": CLASSES, "rivals": rivals, "labels": terminal._labels("1 s") | {"held": ""}}
+    config |= {"statusNames": [one.value for one in STATUSES], "states": [one.name for one in STATUSES]}
     (folder / "states.json").write_text(json.dumps({"config": config, "states": states}), encoding="utf-8")
     command = [str(NODE), str(Path(__file__).parent / "terminal_sentences.mjs"), str(folder / "states.json")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -263,6 +265,73 @@ def test_what_an_order_counts_is_said_as_it_is(tmp_path: Path) -> None:
         (given | {"rows": 0}, "At 1.25 nothing is larger than its neighbours: there is nothing to take away."),
     ]
     assert [said for (said,) in sentences(tmp_path, [state for state, _words in states])] == [words for _state, words in states]
+
+
+def test_without_an_order_of_a_recorded_book_the_larger_change_is_said(tmp_path: Path) -> None:
+    """On levels of windows of all bundled recordings, each cut by hand and asked by the way of every forecast."""
+    predictor, head = load_predictor("tlob"), 6
+    states: list[dict[str, Any]] = []
+    expected: list[tuple[float, float, NDArray[np.float64]]] = []
+    for recording in bundled_recordings():
+        rows = read_market([FOLDER / file for file in recording.files])[:700]
+        entry = predictor.market(recording.name)
+        for end, column in ((400, 0), (500, 2), (600, 4), (700, 6)):
+            window = rows.levels[end - 128 : end]
+            price = float(window[-1, column])
+            step = 1e-8 * price  # one level, whatever the tick is
+            one = without_order(predictor, entry, window, (price, step), head=head, recalibrate=lambda p: p)
+            cut = window.copy()
+            for levels in cut:
+                side = [k for k in range(column % 4, 40, 4)]
+                for n, k in enumerate(side):
+                    if levels[k] == price:
+                        beside = [levels[m + 1] for m in side[max(0, n - 1) : n] + side[n + 1 : n + 2]]
+                        levels[k + 1] = min(levels[k + 1], sum(beside) / len(beside))
+            asked = predictor.predict(np.stack([window, cut]), entry).probabilities[:, head]
+            states.append({"price": price, "size": one.size, "left": one.left, "rows": one.rows})
+            states[-1] |= {"before": one.before.tolist(), "after": one.after.tolist()}
+            expected.append((window[-1, column + 1], cut[-1, column + 1], np.asarray(asked, dtype=np.float64)))
+    kinds = Counter[str]()
+    for (said,), (size, left, (before, after)) in zip(sentences(tmp_path, states), expected, strict=True):
+        if "nothing to take away" in said:
+            kinds["nothing"] += 1
+            assert size == left and before == pytest.approx(after, abs=1e-5)
+            continue
+        assert (f"{size:.3g}" == f"{left:.3g}") or said.startswith("Without what stood") or "in place of" in said
+        moved = np.abs(after - before)
+        if (found := re.search(r"(\w+) ([\d.]+)% instead of ([\d.]+)%", said)) is None:
+            kinds["hardly"] += 1
+            assert "hardly counts" in said and moved.max() < 0.005 + 1e-4
+            continue
+        kinds["moved"] += 1
+        k = CLASSES.index(found[1])
+        assert moved[k] >= max(moved.max(), 0.005) - 1e-4
+        assert [float(found[2]), float(found[3])] == pytest.approx([100 * after[k], 100 * before[k]], abs=0.06)
+    assert min(kinds[one] for one in ("hardly", "moved")) > 0, kinds
+
+
+def test_silence_is_said_with_when_the_venue_was_asked(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    states: list[dict[str, Any]] = []
+    expected: list[str] = []
+    for _ in range(400):
+        status = STATUSES[random.integers(len(STATUSES))]
+        now, heard = 1_000_000, int(1_000_000 - random.choice([100, 4_000, 12_345, 90_000]))
+        came = int(random.integers(heard, now)) if random.random() < 0.6 else heard  # by request, where it is later
+        provisional = int(random.integers(0, 2))
+        state = {"status": STATUSES.index(status), "warm": 7, "provisional": provisional, "receivedMs": came, "heardMs": heard}
+        states.append(state | {"ageMs": now - came})
+        words = status.name
+        if status is Status.STALE:
+            words = f"Silent since {heard}"
+        elif now - heard > 5_000 and status is not Status.WARMING:
+            words += f" · No message for {math.floor((now - heard) / 1e3 + 0.5)} second"
+            words += f"; asked {math.floor((now - came) / 1e3 + 0.5)} second ago: the same book" if came > heard else ""
+        elif provisional and status is not Status.WARMING:
+            words += " · newest row not yet confirmed"
+        expected.append(words)
+    assert [said for (said,) in sentences(tmp_path, states)] == expected
+    assert any("asked" in one for one in expected) and any(one.endswith("second") for one in expected)
 
 
 def test_after_a_gap_the_next_call_is_due_when_a_window_is_whole(tmp_path: Path) -> None:

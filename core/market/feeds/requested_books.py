@@ -105,7 +105,7 @@ class RequestedBooks:
         asks.touch_differs, asks.differing_since_s, asks.moved_since_s, asks.asked, asks.differing = False, None, None, None, 0
         known, asks.number = (None, judge.last.sequence, asks.number), book.sequence
         if book.sequence in known:  # else it went away and came back meanwhile, or something deeper changed
-            await judge.queue_book(replace(judge.last, received_ns=asked_ns))
+            await judge.queue_book(replace(judge.last, received_ns=asked_ns, asked=True))
 
     async def look_into(self) -> None:
         """The stream's book cannot be used: ask whether the venue's own is so. If it is, that is how the market stands.

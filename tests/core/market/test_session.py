@@ -6,6 +6,7 @@ import asyncio
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -325,10 +326,12 @@ def test_rows_before_a_new_book_are_of_the_old_one(predictor: Predictor) -> None
     script: list[FeedEvent] = [StatusChange(state=FeedState.REPLAYING)]  # no ticking: the books alone bring rows
     for i, when in enumerate(received):
         script += books(ROWS[i : i + 1], received_ns=when)
+    script[-1] = replace(cast(OrderBookSnapshot, script[-1]), asked=True)
     view = finished(predictor, script, clock="wall").view()
     assert (view.timestamps - start // 1_000_000).tolist() == [250, 500, 750]
     assert np.array_equal(view.levels, ROWS.levels[[0, 0, 1]])
     assert view.received_ms == received[1] / 1e6  # of the newest row's book, not of the newest book
+    assert view.heard_ms == received[1] / 1e6  # the last book was asked for
     assert view.age_ms == pytest.approx(time.time() * 1e3 - received[2] / 1e6, abs=5_000)
 
 
