@@ -65,10 +65,3 @@ def place(area: Locator, x: float, y: float) -> Position:
     box = area.bounding_box()
     assert box is not None
     return {"x": x * box["width"], "y": y * box["height"]}
-
-
-def click_in(page: Page, plot: str, x: float, y: float, *, panel: int = 0) -> None:
-    """Click a plot's panel at these shares of its width and height."""
-    drawn(page, plot)
-    area = page.locator(f"{plot} .nsewdrag").nth(panel)
-    area.click(position=place(area, x, y))

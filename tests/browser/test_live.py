@@ -285,13 +285,6 @@ def test_the_models_card_is_made_once_it_is_opened(live: Page) -> None:
     expect(counted).to_have_count(0, timeout=PATIENCE_MS)
 
 
-@pytest.mark.parametrize("width", [390, 1024, 2560])
-def test_it_fits_every_width(live: Page, width: int) -> None:
-    live.set_viewport_size({"width": width, "height": 900})
-    wait_for_steps(live, 3)
-    assert live.evaluate("document.documentElement.scrollWidth") <= width
-
-
 @pytest.mark.parametrize(
     ("language", "date", "mid"), [("en", "Aug 8, 2024", r"6\d,\d{3}\.\d\d[05]"), ("es", "8 ago 2024", r"6\d\.\d{3},\d\d[05]")]
 )

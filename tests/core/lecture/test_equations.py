@@ -76,7 +76,8 @@ def missing(entry: Equation) -> Iterator[str]:
     source = sources(PAGES[entry.page])
     for key, value in entry.query.items():
         written = re.search(rf'"{value}":|\["{value}"\]|[Pp]art\(\s*"{value}"', source) is not None
-        if f'"{key}"' not in source or not (written or value.isdigit() or value == "true"):
+        named = f'"{key}"' in source or f'key=f"{key.partition("_")[0]}_{{' in source  # one of a family of dials
+        if not named or not (written or value.isdigit() or value == "true"):
             yield f"{key}={value} on {entry.page}"
 
 

@@ -193,12 +193,6 @@ def test_nothing_stands_in_for_longer_than_the_limit() -> None:
     assert numbers(sampler.push(book(2, START + 90_400))) == [(90_250, 1)]
 
 
-def test_exactly_the_limit_still_counts() -> None:
-    sampler = Sampler(carry_ms=500)
-    sampler.push(book(0, START))
-    assert numbers(sampler.advance(START + 5_000)) == [(250, 0), (500, 0)]
-
-
 def test_a_gap_starts_a_new_stretch() -> None:
     sampler = Sampler()
     assert numbers(sampler.push(book(0, START))) == [(0, 0)]
@@ -230,13 +224,6 @@ def test_a_clock_set_back_starts_a_new_stretch() -> None:
     assert sampler.push(book(1, START + 9_000)) == []
     assert numbers(sampler.push(book(2, START + 8_750))) == [(8_750, 2)]
     assert numbers(sampler.advance(START + 9_300)) == [(9_000, 2), (9_250, 2)]
-
-
-def test_of_books_in_one_millisecond_the_last_is_carried() -> None:
-    sampler = Sampler()
-    for number in (0, 1, 2):
-        assert sampler.push(book(number, START + 100)) == []
-    assert numbers(sampler.advance(START + 250)) == [(250, 2)]
 
 
 def test_in_a_grid_moments_own_millisecond_the_first_is_taken_and_the_last_carried() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.market.book import BookRows
-from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, cut, to_npz, window_ends
+from core.market.windows import FrozenWindow, RecordedWindows, WindowError, cut, to_npz, window_ends
 from tests.core.market.helpers import random_book, with_hole
 
 
@@ -76,21 +75,6 @@ def vars_of(one: FrozenWindow) -> dict:
 def test_the_axis_ends_now():
     one = window(128)
     np.testing.assert_allclose(one.seconds[[0, -1]], [-31.75, 0])
-
-
-def test_the_store_drops_what_was_untouched_for_longest(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(STORE, "_entries", OrderedDict())  # what pages of this process keep lies elsewhere
-    monkeypatch.setattr(STORE, "_bytes", 0)
-    a, b, *others = (window(seed=seed) for seed in range(KEPT.total + 1))
-    assert STORE.keep(a) == a.id
-    STORE.keep(b)
-    assert STORE.find(a.id) is a  # touched
-    for one in others:
-        STORE.keep(one)
-    assert STORE.find(b.id) is None and STORE.find(a.id) is a
-    assert STORE.values() == [a, *others[::-1]]
-    STORE.keep(window(seed=2))  # the same content again: still one
-    assert len(STORE.values()) == KEPT.total
 
 
 @settings(deadline=None, max_examples=60)

@@ -28,15 +28,6 @@ def test_encoding_equals_the_closed_form(width: int, base: float, doubled: bool,
     torch.testing.assert_close(found, torch.tensor(expected), atol=2e-7, rtol=0)
 
 
-def test_a_shift_is_a_rotation() -> None:
-    """PE(p + k) is a rotation of PE(p) by k / base^(2i/width) in every pair of channels (vit-report section 2.1)."""
-    encoding = sinusoidal_encoding(50, 6).double()
-    for pair in range(3):
-        angle = 7 / 10_000 ** (2 * pair / 6)
-        sine, cosine = encoding[:-7, 2 * pair], encoding[:-7, 2 * pair + 1]
-        torch.testing.assert_close(encoding[7:, 2 * pair], sine * math.cos(angle) + cosine * math.sin(angle), atol=1e-6, rtol=0)
-
-
 def test_sinusoidal_positions_add_the_first_rows_and_hold_nothing() -> None:
     layer = SinusoidalPositions(12, 4)
     x = torch.randn(2, 5, 4)

@@ -104,11 +104,6 @@ def test_the_link_opens_the_same_view(models: Path) -> None:
     assert (app.session_state["item"], app.segmented_control(key="inside").value) == ("7", "truth")
 
 
-def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:
-    app = opened(item="999", inside="closely", light="9.9.9", crop="?", left="much")
-    assert app.session_state["item"] == "0" and app.segmented_control(key="inside").value == "ranking"
-
-
 def test_one_line_says_what_was_done_and_a_box_changes_what_is_read(models: Path) -> None:
     picture = STORE.keep(decode(shop_picture(0), name="boot"))
     app = opened(**{"from": "upload", "set": picture})

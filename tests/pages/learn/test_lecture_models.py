@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,22 +15,10 @@ from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
 
 FOLDER = ROOT / "pages" / "learn"
-PARTS = {
-    "transformer": ("see", "decode", "layer"),
-    "norms": ("norms", "activations", "softmax", "dropout", "depth", "init"),
-    "optimisers": ("surface", "schedules", "clipping"),
-    "backprop": get_args(backprop.Part),
-}
 
 
 def page(name: str, **query: str) -> AppTest:
     return open_page(FOLDER / f"{name}.py", **query)
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_a_link_with_nonsense_opens_with_the_defaults(name: str) -> None:
-    app = page(name, part="?", symbol="x", tf_layer="9", norm="?", lr="0", surface="flat", bp_first="inf", scheme="?")
-    assert not app.error
 
 
 # -- the encoder-decoder ------------------------------------------------------------------------------------------------------

@@ -23,7 +23,3 @@ def test_a_link_opens_the_exact_state(notebook_code: Callable[[], str]) -> None:
     assert app.slider(key="k").value == 4 and app.select_slider(key="d").value == "16"
     assert "rounding error" in app.success[0].value
     assert "LENGTH = 20" in notebook_code() and "SHIFT = 4" in notebook_code()
-
-
-def test_nonsense_in_a_link_is_harmless() -> None:
-    open_page(PAGE, part="none", n="nan", d="7", base="x", pos="-3", i="999", pe="nowhere", dial="?")

@@ -25,7 +25,3 @@ def test_an_unusable_sentence_is_told() -> None:
     app.text_input(key="text").set_value("a")
     assert "Type 2 to 60" in ran(app).error[0].value
     assert "seq=letters" in app.code[0].value, "the link to this view stays under an error"
-
-
-def test_nonsense_in_a_link_is_harmless() -> None:
-    open_page(PAGE, part="?", seq="?", len="1e9", rho="nan", tape="none", unit="-1", step="x")

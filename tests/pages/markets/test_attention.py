@@ -63,11 +63,6 @@ def test_a_link_opens_at_its_second() -> None:
     assert app.query_params == {"second": "100", "h": "5"}
 
 
-def test_a_link_with_nonsense_opens_with_the_defaults() -> None:
-    app = opened(second="soon", light="9.9.x", view="none", rec="nowhere", h="never", **{"class": "?"})
-    assert ends((STEPS - 1) * 0.25) in words(app)
-
-
 def test_steps_move_and_the_url_follows() -> None:
     app = opened(second="50")
     app.button(key="attention:forward").click().run()
