@@ -51,17 +51,8 @@ def test_printed_numbers_give_what_is_printed_after_them(name: str) -> None:
 
 
 def test_many_lines_are_evaluated() -> None:
-    names = (
-        "recurrent-rnn",
-        "positions-rotation",
-        "recurrent-lstm",
-        "attention-steps-scores",
-        "positions-matrix",
-        "norms-norms",
-        "backprop-ffn",
-        "attention-steps-cost",
-    )
-    for name in names:
+    lessons = "attention-steps-scores attention-steps-cost positions-rotation positions-matrix norms-norms backprop-ffn"
+    for name in (*lessons.split(), "recurrent-rnn", "recurrent-lstm"):
         lines = [one for _state, it in drawn(name) for equation in it.equations for one in equal_sides(equation.calculation)]
         assert len(lines) > len(drawn(name)) / 2, name
 

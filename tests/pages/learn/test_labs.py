@@ -172,15 +172,8 @@ def test_a_word_typed_in_two_ways_is_no_error():
     assert (shown["WER"], shown["BLEU-2"], shown["ROUGE-L F"]) == ("0.0%", "100.00%", "100.00%")
 
 
-@pytest.mark.parametrize(("ref", "hyp", "order"), [("A B C D", "A B C", 2), ("A B C D E F G", "A B C D E F Q R", 4)])
-def test_bleus_printed_numbers_give_the_printed_score(ref, hyp, order):
-    line = opened("metrics", part="bleu", ref=ref, hyp=hyp, ngrams=str(order)).latex[1].value
-    brevity, *precisions, root, score = map(float, re.findall(r"\d+\.?\d*", line.replace(f"1/{order}", f"{order}")))
-    assert f"{brevity * math.prod(precisions) ** (1 / root):.3g}" == f"{score:.3g}"
-
-
 @pytest.mark.parametrize("show", ["alpha", "beta", "gamma"])
-@pytest.mark.parametrize("cell", ["1.0", "1.3", "4.2", "7.5", "7.6", "3.1"])
+@pytest.mark.parametrize("cell", ["1.0", "4.2", "7.6"])
 def test_a_states_printed_number_is_the_recursions(show, cell):
     """`test_every_state` holds the printed sums and products against their result."""
     at, state = cell.split(".")
@@ -225,13 +218,6 @@ def test_a_full_table_stays_full_when_a_sentence_grows():
     for hypothesis, size in (("A", 8), ("A B C D", 20)):
         app.text_area(key="hyp").set_value(hypothesis).run()
         assert (app.slider(key="left").value, app.slider(key="left").max) == (0, size - 1)
-
-
-def test_a_long_sentence_is_scored_without_its_table():
-    app = opened("metrics", ref=" ".join(["A"] * 60), hyp=" ".join(["A"] * 45 + ["B"] * 15))
-    assert not app.exception
-    assert stats(app)["WER"] == "25.0%"
-    assert "60 words" in text(app)
 
 
 @pytest.mark.parametrize("part", ["edits", "bleu", "rouge"])
