@@ -322,12 +322,8 @@ def test_no_pickles_and_no_paths_of_one_machine() -> None:
         "|".join([r"(?<![\w.])/wo" + r"rk/", "/ho" + r"me/\w", "/Us" + r"ers/\w", r"[A-Z]:\\" + r"Users", "/ro" + "ot/"])
     )
     pickled = re.compile(
-        r"\b(import pick"
-        + r"le|pick"
-        + r"le\.load|torch\.lo"
-        + r"ad\((?!.*weights_only=True)|joblib\.lo"
-        + r"ad|allow_pick"
-        + "le=True)"
+        r"\b((import|from) (_?pickle|cPickle|dill|cloudpickle|joblib|shelve|marshal)\b|pickle\.load|joblib\.load|torch\.save\("
+        r"|torch\.load\((?!.*weights_only=True)|allow_pickle=(?!False)|(read|to)_pickle\()"
     )
     suffixes = {".pkl", ".pickle", ".pt", ".pth", ".joblib", ".npy", ".npz"}
     for path in tracked():
