@@ -142,10 +142,9 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> N
         (10, 0.25, r"^Undecided beside Distance to the VWAP of a minute, .* 0\.250 nats a call better over 10 outcomes\."),
     ):
         scores = f"independent: {independent}, nearest: 4, perCall: {per_call}, standing: 2, decided: 2, untilMs: 11160000"
-        drawn = (
-            f"Object.assign({TERMINAL}.store.scores[{TERMINAL}.config.head], {{ {scores} }}); {TERMINAL}.draw()"
-        )
-        assert re.match(words, live.evaluate(f"() => {{ {drawn}; return {line} }}"))  # at once: the stream says its own scores again
+        drawn = f"Object.assign({TERMINAL}.store.scores[{TERMINAL}.config.head], {{ {scores} }}); {TERMINAL}.draw()"
+        said = live.evaluate(f"() => {{ {drawn}; return {line} }}")  # at once: the stream says its own scores again
+        assert re.match(words, said)
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")
 
