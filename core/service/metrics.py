@@ -48,8 +48,8 @@ class SessionMetrics(Collector):
         with self._lock:
             for session in sessions:
                 before, now = self._counted.get(session, {}), _counters(session)
-                for name, value in now.items():
-                    self._totals[name] = self._totals.get(name, 0.0) + value - before.get(name, 0.0)
+                for counter, value in now.items():
+                    self._totals[counter] = self._totals.get(counter, 0.0) + value - before.get(counter, 0.0)
                 self._counted[session] = now
             totals = dict(self._totals)
         steps = CounterMetricFamily(f"{PREFIX}steps", "Rows of the 250 ms grid, by feed.", labels=["feed"])

@@ -282,7 +282,7 @@ def test_without_an_order_of_a_recorded_book_the_larger_change_is_said(tmp_path:
             one = without_order(predictor, entry, window, (price, step), head=head, recalibrate=lambda p: p)
             cut = window.copy()
             for levels in cut:
-                side = [k for k in range(column % 4, 40, 4)]
+                side = list(range(column % 4, 40, 4))
                 for n, k in enumerate(side):
                     if levels[k] == price:
                         beside = [levels[m + 1] for m in side[max(0, n - 1) : n] + side[n + 1 : n + 2]]

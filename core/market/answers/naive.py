@@ -121,7 +121,7 @@ def base_rates(
 ) -> NDArray[np.float64]:
     """(n, 3) `Rates` of the outcomes that were known at each row, a horizon after theirs."""
     known, rates = np.asarray(truth) != UNKNOWN, Rates(half_life)
-    each = np.fromiter(chain([rates.now], map(rates.step, truth[known].tolist())), np.dtype((np.float64, 3)))
+    each = np.array([rates.now, *map(rates.step, truth[known].tolist())])
     return each[np.searchsorted(timestamps[known], timestamps - horizon * STEP_MS, side="right")]
 
 
