@@ -82,22 +82,6 @@ def test_no_file_is_overwritten(tmp_path: Path) -> None:
     assert len({read_rows(path).levels.tobytes() for path in files}) == 3
 
 
-def test_a_disk_that_refuses_leaves_no_half_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(file: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    writer = SegmentWriter(tmp_path, "x")
-    writer.add(Row(START_MS, books(1)[0]))
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        writer.close()
-    left = {path.name.partition(".journal")[2] for path in tmp_path.rglob("*") if path.is_file()}
-    assert left == {".part", ".part-wal"}  # which hold the row
-    monkeypatch.undo()
-    writer.close()
-    assert len(writer.files) == 1  # nothing was lost
-
-
 def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
     one = find_recording("binance_spot_ethusdt_2024-08-08")
     feed = PlayedOnce(one.path, market=one.market, speed=None)
