@@ -72,7 +72,7 @@ def _newest_first(files: Iterable[Path]) -> list[Path]:
 
 
 def _at_end(rows: Path) -> tuple[CalledBy, list[Lead]] | None:
-    """Who called an hour, and the leads of its heads at its end; None where it has none that can be read."""
+    """Caller of an hour, and the leads of its heads at its end; None where it has none that can be read."""
     with suppress(OSError, BookError, KeyError, TypeError, ValueError):
         return _read((calls := segment_path(rows, CALLS)), calls.stat().st_mtime_ns)
     return None

@@ -169,7 +169,7 @@ def score_rows(board: Scoreboard) -> FloatArray:
 
 
 def _standings(leads: Sequence[Lead], horizons: Sequence[int]) -> tuple[list[float], ...]:
-    """How leads stand: the state and the nearest rule as places, nats a call over it, milliseconds until a decision."""
+    """Standings of leads: the state and the nearest rule as places, nats a call over it, milliseconds until a decision."""
     return (
         [STANDINGS.index(one.standing) for one in leads],
         [one.nearest for one in leads],

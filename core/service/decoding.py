@@ -75,7 +75,7 @@ def film(
 
 
 def _sentence(stopped: Stopped, budget: Budget) -> str:
-    """Why there is no answer, as a clause for a person."""
+    """Reason that there is no answer, as a clause for a person."""
     if stopped.reason == "refused":
         return str(stopped)
     if stopped.reason == "time":

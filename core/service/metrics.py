@@ -74,7 +74,7 @@ class SessionMetrics(Collector):
 
 
 def _counters(session: MarketSession) -> Counts:
-    """What only grows, by name of the family and labels; of a histogram the sum, then each bucket."""
+    """Counts that only grow, by name of the family and labels; of a histogram the sum, then each bucket."""
     label, name = label_of(session.feed.key), f"{PREFIX}stage_seconds"
     counted: Counts = {
         (f"{PREFIX}steps", label): session.step,

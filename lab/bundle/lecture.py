@@ -116,7 +116,7 @@ def head(reader: SentenceReader) -> dict[str, Any]:
 
 
 def warmth(one: Writer, text: str) -> dict[str, Any]:
-    """What may come next at every temperature, and what is written at each with some seeds."""
+    """Words that may come next at every temperature, and texts written at each with some seeds."""
     scores = one.begin(one.ids(text)).scores
     likeliest = next_words(one, scores)
     totals = [float(np.log(np.exp(scores.astype(np.float64) / t).sum())) for t in TEMPERATURES]
@@ -130,7 +130,7 @@ def warmth(one: Writer, text: str) -> dict[str, Any]:
 
 
 def on(one: Writer, text: str, temperature: float, seed: int) -> str:
-    """What is written after a text."""
+    """Words written after a text."""
     state = one.begin(one.ids(text))
     begun = len(state.ids)
     for _ in range(LONG):
@@ -139,7 +139,7 @@ def on(one: Writer, text: str, temperature: float, seed: int) -> str:
 
 
 def roles(one: Writer, text: str) -> dict[str, Any]:
-    """What the last token looks at in the strongest head of each role, and the first token's share in every head."""
+    """Weights of the last token in the strongest head of each role, and the first token's share in every head."""
     state = one.begin(one.ids(text))
     weights = state.weights
     return {

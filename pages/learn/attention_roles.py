@@ -38,7 +38,7 @@ def role_names() -> dict[str, str]:
 
 
 def id_rules() -> dict[str, str]:
-    """Whose ids, by name on the page."""
+    """Owners of the ids, by name on the page."""
     return {"written": _("the notebook's ids"), "rule": _("the same word, the same id"), "trained": _("trained rows, MiniLM's")}
 
 

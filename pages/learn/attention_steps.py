@@ -46,7 +46,7 @@ def names_of(values: Mapping[str, Any]) -> list[str]:
 
 
 def draw_dial() -> Dial:
-    """Whose numbers: those of a trained head, or random ones for a sentence of the reader's, as links mean that name one."""
+    """Sources of numbers: a trained head, or random ones for a sentence of the reader's, as links mean that name one."""
     default = RANDOM if st.query_params.keys() & {"words", *KEYS.values()} else TRAINED
     numbers = {TRAINED: _("A trained head"), RANDOM: _("A random draw, your own words")}
     return replace(frame.choice(_("Numbers of"), numbers, key="draw", default=default, short=_("Numbers")), elsewhere=None)

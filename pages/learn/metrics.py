@@ -71,12 +71,12 @@ def area(label: str, key: str, default: str, _values: Mapping[str, Any]) -> str:
 
 
 def reference_dial() -> Dial:
-    """What was signed."""
+    """Sentence that was signed."""
     return Dial(_("Reference"), partial(area, _("Reference: what was signed"), REFERENCE, FIRST[0]))
 
 
 def hypothesis_dial() -> Dial:
-    """What was recognised."""
+    """Sentence that was recognised."""
 
     def shorter(text: str) -> Elsewhere:
         kept = " ".join(text.split(" ")[:-1])

@@ -63,7 +63,7 @@ def line(entry: Recording) -> dict[str, Any]:
 
 
 def standing(entry: Recording) -> str:
-    """How the forecasts of a recording stand at its end; "" where too few outcomes are known, or its journal tells none."""
+    """Standing of a recording's forecasts at its end; "" where too few outcomes are known, or its journal tells none."""
     lead = lead_at_end(entry.paths, ("forward", FIRST_STEPS))
     if lead is None or lead.outcomes < FEWEST:
         return ""

@@ -92,7 +92,7 @@ def momentum_calls(rows: BookRows, heads: Sequence[Head], alphas: Sequence[float
 
 
 class Rates:
-    """How often each class came, beside the counts `PRIOR`; an outcome counts half after `half_life` later ones."""
+    """Shares of each class so far, beside the counts `PRIOR`; an outcome counts half after `half_life` later ones."""
 
     def __init__(self, half_life: float = math.inf) -> None:
         self._kept = 0.5 ** (1 / half_life)
