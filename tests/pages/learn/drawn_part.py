@@ -16,6 +16,7 @@ from unittest.mock import patch
 import streamlit as st
 
 from core.lecture.course import LESSONS
+from core.lecture.equations import equations
 from core.lecture.worked import Worked
 from core.messages import translate
 from pages.learn import frame, lesson_page
@@ -173,10 +174,19 @@ def parts() -> Iterator[tuple[str, Part]]:
             yield url, part
 
 
+def indexed(url: str, part: Part) -> list[State]:
+    """The states in which the equation index opens the part."""
+    first = pages()[url].parts[0].code
+    queries = [dict(entry.query) for entry in equations() if entry.page == url and entry.query.get("part", first) == part.code]
+    given = ({key: value == "true" or value for key, value in query.items() if key != "part"} for query in queries)
+    return [dict(one) for one in dict.fromkeys(tuple(state.items()) for state in given)]
+
+
 def states(url: str, part: Part, *, pairs: int = 12) -> Iterator[State]:
-    """The opening state, every dial at each of its ends, and some pairs of dials at two of their ends, drawn once for all."""
+    """The opening state, those of the equation index, every dial at each of its ends, and some pairs of ends, drawn once for all."""
     offered = draw(part).offered | WITHOUT_WIDGET.get(url, {})
     yield {}
+    yield from (state for state in indexed(url, part) if state)
     for key, ends in offered.items():
         for end in ends[1:]:
             yield {key: end}

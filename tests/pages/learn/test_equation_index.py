@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.lecture.equations import equations, search
 from core.models.tlob import TLOB, TLOBConfig
 from pages.shared.navigation import ENTRIES, ROOT
+from tests.pages.learn.drawn_part import pages
 from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "equations.py"
@@ -47,8 +48,19 @@ def test_spanish_titles_and_links() -> None:
     assert "El exponente duplicado del listado" in shown and "(positions?part=matrix&doubled=true&lang=es)" in shown
 
 
-def test_every_page_that_an_entry_opens_is_there() -> None:
-    assert {entry.page for entry in equations()} <= {entry.url for entry in ENTRIES}
+def test_every_entry_opens_a_view() -> None:
+    """Of a lesson a part of it, which `test_every_state` opens; of another page the page itself, at its choices."""
+    files, opened = {entry.url: ROOT / entry.file for entry in ENTRIES}, set[tuple[str, ...]]()
+    for entry in equations():
+        if entry.page in pages():
+            assert entry.query.get("part", "") in {"", *(part.code for part in pages()[entry.page].parts)}, entry.id
+        elif (address := (entry.page, *entry.query.values())) not in opened and entry.page != "live":
+            opened.add(address)
+            app = open_page(files[entry.page], **entry.query)
+            given = {key: app.query_params[key] for key in entry.query if key in app.query_params}
+            assert not app.error and all(value in (entry.query[key], [entry.query[key]]) for key, value in given.items()), (
+                entry.id
+            )
 
 
 def test_the_families_have_their_published_sizes() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.pages.learn.drawn_part import DrawnPart, State, draw, parts, states
+from tests.pages.learn.drawn_part import DrawnPart, State, draw, indexed, parts, states
 from tests.pages.learn.printed_lines import equal_sides, evaluated, holds
 
 PARTS = {f"{url}-{part.code}": (url, part) for url, part in parts()}
@@ -55,6 +55,14 @@ def test_many_lines_are_evaluated() -> None:
     for name in (*lessons.split(), "recurrent-rnn", "recurrent-lstm"):
         lines = [one for _state, it in drawn(name) for equation in it.equations for one in equal_sides(equation.calculation)]
         assert len(lines) > len(drawn(name)) / 2, name
+
+
+@EVERY
+def test_the_equation_index_opens_a_part_where_it_says(name: str) -> None:
+    found = {repr(state): it for state, it in drawn(name)}
+    for state in indexed(*PARTS[name]):
+        it = found[repr(state)]
+        assert it.equations and all(value in it.offered[key] for key, value in state.items()), state
 
 
 def numbers(shown: Any) -> Iterator[float]:
