@@ -183,7 +183,7 @@ def indexed(url: str, part: Part) -> list[State]:
 
 
 def states(url: str, part: Part, *, pairs: int = 12) -> Iterator[State]:
-    """The opening state, those of the equation index, every dial at each of its ends, and some pairs of ends, drawn once for all."""
+    """The opening state, the equation index's, each dial at its ends, and some pairs of them, drawn once for all."""
     offered = draw(part).offered | WITHOUT_WIDGET.get(url, {})
     yield {}
     yield from (state for state in indexed(url, part) if state)
