@@ -1,4 +1,5 @@
-// Choices made on a page replace its address instead of adding to the history, so that Back leads to the page before.
+// Choices made on a page replace its address instead of adding to the history, so that Back leads to the page before; a tab is a
+// step of its own, from which Back leads to the tab before.
 //
 // While a page opens, what stands after the first place that is still without its widget is not shown (`opening` in app.css):
 // Streamlit draws a bar of another height there, and everything below would jump when the widget comes.
@@ -19,11 +20,14 @@ if (!window.observatoryHistory) {
       root.classList.remove("opening");
     }, 100);
   };
+  const TABS = ["view", "inside", "seen_below", "sview", "network", "part"]; // parameters of the pages' tabs
   window.observatoryHistory = history.pushState.bind(history);
   history.pushState = (state, title, url) => {
-    const samePage = url !== undefined && new URL(url, location.href).pathname === location.pathname;
-    if (samePage) return history.replaceState(state, title, url);
-    opening();
+    const to = new URL(url ?? "", location.href);
+    const samePage = url !== undefined && to.pathname === location.pathname;
+    const from = new URLSearchParams(location.search);
+    if (samePage && TABS.every((tab) => to.searchParams.get(tab) === from.get(tab))) return history.replaceState(state, title, url);
+    if (!samePage) opening();
     return window.observatoryHistory(state, title, url);
   };
   opening();

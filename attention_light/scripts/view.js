@@ -9,6 +9,7 @@ import { Layer, unpack } from "./layers.js";
 
 const ENDS = { Home: 0, End: 1 };
 const FRAME_MS = 900;
+const WAYS = ["looks", "like", "parts"];
 const [NAME_LENGTH, NAME_ROOM] = [56, 44]; // pixels of a token's name below a row, and those that the last one takes beside its bar
 const LAST_MS = 1200; // that a film rests on its last frame before it begins again
 const STOPS = [[8, 10, 16], [58, 38, 22], [138, 84, 22], [222, 158, 40], [255, 224, 120], [255, 252, 236]];
@@ -46,6 +47,7 @@ class AttentionView {
     this.open(choice);
     if (before) this.goOn(before);
     this.build();
+    if (this.plays) this.play();
     if (this.stage.seconds && (this.sameFilm(before) ? before.film : this.moves())) this.run();
   }
 
@@ -74,14 +76,18 @@ class AttentionView {
     return (mean ?? own.at(-1) ?? [null, -1])[1];
   }
 
-  // "layer.head.token", from 0, as a link keeps it
+  // "layer.head.token" from 0, or "m.measure.", and marks, as a link keeps it
   open(choice) {
-    const [l, head, token] = (choice || "").split(".");
-    const at = this.squares.findIndex((one) => String(one.l) === l && String(one.head) === head);
-    if (at < 0) return;
+    const [l, head, token, ...marks] = (choice || "").split(".");
+    this.reverse ||= marks.includes("seen");
+    this.plays = marks.includes("steps");
+    if (this.way) this.way = WAYS.find((way) => marks.includes(way)) ?? this.way;
+    const at = this.squares.findIndex((one) => (one.m === undefined ? one.l === Number(l) && String(one.head) === head : l === "m" && one.m === Number(head)));
+    if (at < 0 || !l) return;
     const square = this.squares[at];
     this.chosen[square.kind] = at;
     this.resting = false;
+    if (square.m !== undefined) return;
     const of = this.layers[square.l].of;
     const place = Number.parseInt(token, 10);
     if (place >= 0 && place < this.scene.tokens[of].length) this.kept[of] = place;
@@ -106,6 +112,7 @@ class AttentionView {
       this.chosen[kind] = (square && place.get(before.label(square))) ?? this.chosen[kind];
     }
     this.reverse = before.reverse;
+    this.plays = Boolean(before.timer);
     if (this.way) this.way = before.way ?? this.way;
     this.withoutFirst = before.withoutFirst;
     if (another) return;
@@ -596,7 +603,10 @@ class AttentionView {
     const light = this.light(this.activeKind());
     const square = light.square ?? this.squareOf(this.activeKind());
     if (square?.l !== undefined) this.onState?.({ layer: square.l, head: square.head, token: light.from ?? this.tokenOf(this.layers[square.l].of) });
-    this.onChoice?.(this.resting || square?.l === undefined ? "" : `${square.l}.${square.head}.${this.kept[light.layer.of] ?? ""}`);
+    const of = square?.l === undefined ? null : this.layers[square.l].of;
+    const place = this.resting || !square ? ".." : of === null ? `m.${square.m}.` : `${square.l}.${square.head}.${this.kept[of] ?? ""}`;
+    const marks = [this.reverse && "seen", this.way !== this.scene.stage.litBy && this.way, this.timer && "steps"].filter(Boolean);
+    this.onChoice?.(this.resting && !marks.length ? "" : [place, ...marks].join("."));
   }
 
   // Sets layer, head and token from outside; what does not exist changes nothing.
@@ -627,8 +637,9 @@ class AttentionView {
       this.let(() => (this.hovered = order[at++][1]));
     };
     this.playing.textContent = this.words.stop;
-    next();
     this.timer = setInterval(next, FRAME_MS);
+    this.report();
+    next();
   }
 
   stop() {
@@ -636,6 +647,7 @@ class AttentionView {
     this.timer = null;
     this.playing.textContent = this.words.play;
     this.let(() => (this.hovered = null));
+    this.report();
   }
 
   // A film's frames come into play at their own seconds, over and over, an answer's symbols once; one under the pointer stays.
@@ -687,6 +699,7 @@ class AttentionView {
       const ways = { looks: this.words.litByLooks, like: this.words.litByLike, parts: this.words.litByParts };
       const keys = Object.entries(ways).map(([way, text]) => [way, press(text, () => {
         this.let(() => (this.way = way));
+        this.report();
         mark();
       })]);
       const mark = () => keys.forEach(([way, key]) => key.setAttribute("aria-pressed", way === this.way));
@@ -696,6 +709,7 @@ class AttentionView {
     if (this.stage.seconds) this.filmKey = press(this.words.run, () => this.turn());
     press(this.words.reverse, (button) => {
       this.let(() => (this.reverse = !this.reverse));
+      this.report();
       button.setAttribute("aria-pressed", this.reverse);
     }).setAttribute("aria-pressed", this.reverse);
     this.playing = press(this.words.play, () => this.play());

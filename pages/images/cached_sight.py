@@ -11,19 +11,22 @@ from core.vision.sight import SeenPicture, sight_reader
 from pages.shared.kept_results import Hashes, kept
 from pages.shared.language import _
 
+FIRST_SIDE: Final = 336
+"""Pixels along a side with which a photograph is looked at first: 24 patches."""
 HASHES: Final[Hashes] = {Picture: lambda picture: picture.id}
 
 
 @kept(8, HASHES)
-def _read(picture: Picture, side: int, erased: tuple[int, ...]) -> SeenPicture:
+def seen(picture: Picture, side: int, erased: tuple[int, ...]) -> SeenPicture:
+    """The photograph as the network sees it, patches from 1 rubbed out."""
     return sight_reader().read(picture, side=side, erased=erased)
 
 
 def read(picture: Picture, side: int, erased: tuple[int, ...] = ()) -> SeenPicture:
-    """The photograph as the network sees it, patches from 1 rubbed out.
+    """As `seen`, with a sentence while it takes its time.
 
     Raises:
         MissingModels: where `make sight` has not been run.
     """
     with st.spinner(_("The network looks at the picture…")):
-        return _read(picture, side, erased)
+        return seen(picture, side, erased)

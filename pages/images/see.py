@@ -67,7 +67,8 @@ def body() -> None:
     patches = {str(side): _("{count} x {count} patches").format(count=number(side // 14)) for side in SIDES}
     hidden = [one for one in erased.rubbed_out(RUBBED_OUT, (SIDES[-1] // 14) ** 2 + 1, of=picture.id) if one]
     room = stage_place()
-    side = int(url_state.choice(st.segmented_control, _("Patches"), patches, key="side", default="336", required=True))
+    first = str(cached_sight.FIRST_SIDE)
+    side = int(url_state.choice(st.segmented_control, _("Patches"), patches, key="side", default=first, required=True))
     whole = cached_sight.read(picture, side)
     hidden = [one for one in hidden if one < len(whole.tokens)]
     seen = cached_sight.read(picture, side, tuple(hidden)) if hidden else whole

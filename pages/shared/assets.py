@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attention_light.scene import STYLE as VIEW_STYLE
 from pages.shared.language import LANGUAGES, N_, translate_to
+from pages.shared.load_ahead import load_ahead
 from pages.shared.navigation import ENTRIES, NO_PAGE, base_path
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
@@ -189,8 +190,17 @@ def page_html(scope: Scope) -> Response:
     if path and path not in URLS:
         query = urlencode([*parse_qsl(scope["query_string"].decode("latin-1")), ("address", path)])
         return RedirectResponse("../" * path.count("/") + f"{NO_PAGE}?{query}")
+    load_ahead(_opened, [path])
     html = _page_html(WIDGETS + (FORMULAS if path in LESSONS else ()))
     return HTMLResponse(html, status_code=404 if path == NO_PAGE else 200, headers={"Cache-Control": "no-cache"})
+
+
+def _opened(path: str) -> None:
+    """Compute what a page opens with."""
+    from pages.openings import OPENINGS  # here, as it imports the pages, which takes seconds
+
+    if opening := OPENINGS.get(path):
+        opening()
 
 
 @cache

@@ -43,6 +43,12 @@ def test_both_kinds_of_map_are_on_the_first_screen_and_a_moment_lights_the_other
     expect(attention.locator(".attention-sentence")).to_contain_text(
         re.compile(r"Feature-to-feature 2.*channel \d+ looks at channel")
     )
+    tab = attention.get_by_role("radio", name="Is it telling the truth?")
+    tab.click()
+    attention.wait_for_url(re.compile("view=truth"), timeout=PATIENCE_MS)
+    attention.go_back()  # a tab is a step of the history
+    expect(tab).not_to_be_checked(timeout=PATIENCE_MS)
+    assert "/attention?second=100" in attention.url
 
 
 def test_playing_moves_the_book_and_keeps_the_square_that_was_chosen(attention: Page) -> None:

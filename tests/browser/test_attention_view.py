@@ -59,8 +59,13 @@ def test_pointing_lights_and_a_press_stays_in_the_address(new_page: NewPage, app
     expect(page.locator(STAGE)).to_have_attribute("data-head", "3")
     before = page.locator(".attention-sentence").inner_text()
     assert "“it” looks at “because”" in before  # the word before it
+    turned = page.locator(".attention-tools [aria-pressed]").first
+    turned.click()
+    page.wait_for_url(re.compile(r"light=0\.2\.\d*\.seen"), timeout=PATIENCE_MS)
     page.reload()
     page.wait_for_selector(f"{STAGE}[data-head='3']", timeout=PATIENCE_MS)
+    expect(turned).to_have_attribute("aria-pressed", "true")
+    turned.click()
     page.locator(STAGE).focus()
     page.keyboard.press("Escape")
     expect(page.locator(STAGE)).not_to_have_attribute("data-head", "3")
