@@ -83,11 +83,15 @@ def test_the_views_notebook_is_downloaded_with_its_values(new_page: NewPage, app
     assert "LENGTH = 20  # positions" in file.read_text(encoding="utf-8")
 
 
-def test_a_parts_tab_replaces_the_address_and_adds_nothing_to_the_history(new_page: NewPage, app: AppServer) -> None:
+def test_back_leads_to_the_tab_before(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/recurrent")
-    expect(page.locator(".st-key-part button").nth(2)).to_be_visible(timeout=PATIENCE_MS)
+    parts = page.locator(".st-key-part button")
+    expect(parts.nth(2)).to_be_visible(timeout=PATIENCE_MS)
     before = page.evaluate("history.length")
     for place, code in ((1, "lstm"), (2, "gradient")):
-        page.locator(".st-key-part button").nth(place).click()
+        parts.nth(place).click()
         page.wait_for_url(re.compile(f"part={code}"), timeout=PATIENCE_MS)
-    assert page.evaluate("history.length") == before
+    assert page.evaluate("history.length") == before + 2
+    page.go_back()
+    page.wait_for_url(re.compile("part=lstm"), timeout=PATIENCE_MS)
+    expect(parts.nth(1)).to_have_attribute("aria-checked", "true", timeout=PATIENCE_MS)
