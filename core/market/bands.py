@@ -59,14 +59,11 @@ class Bands(NamedTuple):
     high: float
 
 
-def bands_of(
-    asks: NDArray[np.float64], bids: NDArray[np.float64], ladder: Ladder, known: tuple[float, float] | None = None
-) -> Bands:
+def bands_of(asks: NDArray[np.float64], bids: NDArray[np.float64], ladder: Ladder) -> Bands:
     """A book's bands.
 
     Args:
         asks, bids: (n, 2) price and size, best first.
-        known: prices between which every level is among these; those of the last levels where None.
     """
     mid = (asks[0, 0] + bids[0, 0]) / 2
     edges = np.array([np.floor(mid * (1 - FINE_REACH) / ladder.coarse), np.ceil(mid * (1 + FINE_REACH) / ladder.coarse)])
@@ -80,8 +77,8 @@ def bands_of(
         keys.append((4 * np.floor(price / step + 1e-9) + np.where(fine, 0, 2) + side)[near])
         sizes.append(size[near])
     found, place = np.unique(np.concatenate(keys).astype(np.int32), return_inverse=True)
-    low, high = known or (float(bids[-1, 0]), float(asks[-1, 0]))
-    return Bands(ladder, found, np.bincount(place, np.concatenate(sizes), len(found)).astype(np.float32), low, high)
+    found_sizes = np.bincount(place, np.concatenate(sizes), len(found)).astype(np.float32)
+    return Bands(ladder, found, found_sizes, low=float(bids[-1, 0]), high=float(asks[-1, 0]))
 
 
 def changed(before: Bands | None, after: Bands) -> tuple[Keys, Sizes]:

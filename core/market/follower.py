@@ -19,7 +19,7 @@ import numpy as np
 from core.market.answers.ahead import Lead
 from core.market.answers.naive import RunningVwap
 from core.market.answers.one_answer import RowAnswers, Shown
-from core.market.answers.scoreboard import PredictionLog, Scoreboard
+from core.market.answers.scoreboard import Outcome, PredictionLog, Scoreboard
 from core.market.book import TEN_LEVELS, FloatArray
 from core.market.events import Confirmed, Gap, GridItem, Row, Trade
 from core.market.grid import DAY_MS, STEP_MS, StandStill
@@ -98,7 +98,7 @@ class Step(NamedTuple):
     Attributes:
         followed: the row that the item is, as it is shown; None for others.
         known: rows that it confirmed, oldest first.
-        outcomes: of earlier predictions that became known: time of the row, head, class.
+        outcomes: of earlier predictions that became known.
         dropped: rows that were shown and are none (D27).
         wound_back: whether rows come again, and all before this one are forgotten.
     """
@@ -106,7 +106,7 @@ class Step(NamedTuple):
     item: GridItem
     followed: FollowedRow | None = None
     known: Sequence[KnownRow] = ()
-    outcomes: Sequence[tuple[int, int, int]] = ()
+    outcomes: Sequence[Outcome] = ()
     dropped: int = 0
     wound_back: bool = False
 
@@ -234,9 +234,9 @@ class Follower:
         of, which, _ = one.prediction
         return replace(one, answers=self.board.answers.answers(of.probabilities[which]))
 
-    def _confirm(self, until_ms: int) -> tuple[list[KnownRow], list[tuple[int, int, int]]]:
+    def _confirm(self, until_ms: int) -> tuple[list[KnownRow], list[Outcome]]:
         """Rows up to that time are rows; outcomes that became known by them."""
-        known, outcomes = list[KnownRow](), list[tuple[int, int, int]]()
+        known, outcomes = list[KnownRow](), list[Outcome]()
         while self.provisional and (row := self.provisional[0].row).timestamp <= until_ms:
             one = self.provisional.popleft()
             if not self._begins and begins_day(self._known_ms, row.timestamp):

@@ -23,17 +23,17 @@ from core.market.store.segments import CALLS, is_segment, segment_path
 from core.market.store.writer import footer_summary
 
 
-def leads_of(told: Mapping[str, Any]) -> tuple[list[Lead], list[Lead]]:
+def leads_of(stored: Mapping[str, Any]) -> tuple[list[Lead], list[Lead]]:
     """Leads of each head, before a journal began and since then.
 
     Args:
-        told: by `read_leads`.
+        stored: by `read_leads`.
 
     Raises:
         KeyError, TypeError, ValueError: where it does not hold them.
     """
     none = Lead.none(len(RIVALS))
-    before, own = ([none if one is None else Lead.from_dict(one) for one in told[name]] for name in ("before", "own"))
+    before, own = ([none if one is None else Lead.from_dict(one) for one in stored[name]] for name in ("before", "own"))
     if any(one.totals.shape != none.totals.shape or one.squares.shape != none.squares.shape for one in (*own, *before)):
         raise ValueError("these leads are over other rules")
     return before, own
@@ -81,6 +81,6 @@ def _at_end(rows: Path) -> tuple[CalledBy, list[Lead]] | None:
 @lru_cache(1_024)
 def _read(calls: Path, _changed_ns: int) -> tuple[CalledBy, list[Lead]] | None:
     """Reads a file of calls once for each state of it."""
-    if (told := read_leads(calls)) is None:
+    if (stored := read_leads(calls)) is None:
         return None
-    return CalledBy.from_dict(told["by"]), [before + own for before, own in zip(*leads_of(told), strict=True)]
+    return CalledBy.from_dict(stored["by"]), [before + own for before, own in zip(*leads_of(stored), strict=True)]

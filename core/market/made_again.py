@@ -159,8 +159,9 @@ def _journals(files: Iterable[Path]) -> Iterator[_Journal]:
     for key, paths in runs.items():
         whole = sorted(parts[key]) == list(range(len(paths)))
         if called := [path for path in paths if segment_path(path, CALLS).exists()]:
-            told = pa.concat_tables(read_calls(segment_path(path, CALLS)) for path in called).to_pandas().sort_values("timestamp")
-            yield _Journal(read_market(paths), told, called, is_whole=whole)
+            tables = [read_calls(segment_path(path, CALLS)) for path in called]
+            lines = pa.concat_tables(tables).to_pandas().sort_values("timestamp")
+            yield _Journal(read_market(paths), lines, called, is_whole=whole)
 
 
 class _Journal:
@@ -187,19 +188,19 @@ class _Journal:
     NOT_COMPARED: Final = -1
     UNKNOWN, NO_WINDOW, MISSING, OTHER_RAW, OTHER_CALL, OTHER_PAST = range(1, 7)
 
-    def __init__(self, rows: BookRows, told: pd.DataFrame, files: Sequence[Path], *, is_whole: bool) -> None:
-        self.rows, self._told, self._files, self.is_whole = rows, told, files, is_whole
+    def __init__(self, rows: BookRows, lines: pd.DataFrame, files: Sequence[Path], *, is_whole: bool) -> None:
+        self.rows, self._lines, self._files, self.is_whole = rows, lines, files, is_whole
         self._changes: list[tuple[int, int, Lead]] = []  # time of the row, head and lead from there on
         self.leads = Counter[str]()
         self._other_lead: dict[str, Any] | None = None
-        self._time: NDArray[np.int64] = told["timestamp"].to_numpy()  # of each line
-        self._raw, self._recalibrated = (told[list(names)].to_numpy() for names in (PROBABILITIES[:3], PROBABILITIES[3:]))
-        self.why = np.zeros(len(told), np.int64)
+        self._time: NDArray[np.int64] = lines["timestamp"].to_numpy()  # of each line
+        self._raw, self._recalibrated = (lines[list(names)].to_numpy() for names in (PROBABILITIES[:3], PROBABILITIES[3:]))
+        self.why = np.zeros(len(lines), np.int64)
         self.uncalled = 0
 
     def make_again(self, predictors: Predictors, advance: Callable[[int], None]) -> None:
         """Compare every line."""
-        weights, card, entry_name = (str(self._told[name].iloc[0]) for name in ("weights", "card", "entry"))
+        weights, card, entry_name = (str(self._lines[name].iloc[0]) for name in ("weights", "card", "entry"))
         predictor = predictors(weights, card)
         entry = None if predictor is None else predictor.markets.get(entry_name)
         if predictor is None or entry is None:
@@ -213,12 +214,12 @@ class _Journal:
         if not (self.why > 0).any():
             return self._other_lead
         line = int(np.flatnonzero(self.why > 0)[0])
-        head = str(self._told["head"].iloc[line])
+        head = str(self._lines["head"].iloc[line])
         return {"timestamp": int(self._time[line]), "head": head, "why": self.REASONS[self.why[line]]}
 
     def counts(self) -> dict[str, int]:
         """Numbers of `MadeAgain`."""
-        written = self._told["written"].to_numpy()
+        written = self._lines["written"].to_numpy()
         return {
             "predictions": len(self.why),
             "equal": int((self.why == 0).sum()),
@@ -236,7 +237,7 @@ class _Journal:
     def _without_outcome(self) -> int:
         """Lines of which nobody knows what came."""
         row, there = self._row_of(self._time)
-        codes = self._told["head"].to_numpy()
+        codes = self._lines["head"].to_numpy()
         for code in np.unique(codes):
             mine, head = codes == code, head_of(str(code))
             there[mine] &= False if head is None else np.isfinite(all_moves(self.rows, head)[row[mine]])
@@ -258,9 +259,9 @@ class _Journal:
 
     def _compare(self, predictor: Predictor, entry: MarketCard, advance: Callable[[int], None]) -> None:
         codes = [code_of(head) for head in predictor.heads]
-        head = pd.Index(codes).get_indexer(self._told["head"].astype(str))
-        called = pd.Index(CLASSES).get_indexer(self._told["call"].astype(str))
-        same = [(self._told[name] == self._told[name].iloc[0]).to_numpy() for name in ("weights", "card", "entry")]
+        head = pd.Index(codes).get_indexer(self._lines["head"].astype(str))
+        called = pd.Index(CLASSES).get_indexer(self._lines["call"].astype(str))
+        same = [(self._lines[name] == self._lines[name].iloc[0]).to_numpy() for name in ("weights", "card", "entry")]
         self._note(self.UNKNOWN, (head < 0) | ~np.logical_and.reduce(same))
         times, first, at = np.unique(self._time, return_index=True, return_inverse=True)
         line = np.full((len(times), len(codes)), -1)
@@ -281,12 +282,12 @@ class _Journal:
         # near a threshold another processor may call another class
         ruled = np.stack([rule.call(self._raw[line[:, place]]) for place, rule in enumerate(entry.rules)], axis=1)
         self._note(self.OTHER_CALL, (called != calls[at, head]) & (called != ruled[at, head]))
-        known = self._told["known"].to_numpy()
-        told = Predictions(probabilities=self._raw[line], calls=called[line].astype(np.int8))
+        known = self._lines["known"].to_numpy()
+        journalled = Predictions(probabilities=self._raw[line], calls=called[line].astype(np.int8))
         self._note(self.OTHER_PAST, (known != known[first][at]) | (known > self._time))
         follower = Follower(predictor, entry)
         if self.is_whole:
-            again = self._replayed(follower, told, times, np.where(whole, known[first], -1), advance)
+            again = self._replayed(follower, journalled, times, np.where(whole, known[first], -1), advance)
             self._note(self.OTHER_PAST, ~_near(again[at, head], self._recalibrated, RECALIBRATED))
         self._compare_leads(follower.by)
 
@@ -295,9 +296,9 @@ class _Journal:
         market, begins = self._files[0].parents[2], int(self.rows.timestamps[0])
         for path in self._files:
             with reading(path):
-                summary, told = footer_summary(pq.read_metadata(path)), read_leads(segment_path(path, CALLS))
-            if told is None or not self.is_whole:
-                self.leads.update(["none"] if told is None else ["beyond"] * len(by.heads))
+                summary, stored = footer_summary(pq.read_metadata(path)), read_leads(segment_path(path, CALLS))
+            if stored is None or not self.is_whole:
+                self.leads.update(["none"] if stored is None else ["beyond"] * len(by.heads))
                 continue
             end = int(self.rows.timestamps[-1]) if summary is None else summary.end_ms
             expected = [Lead.none(len(RIVALS)) for _ in by.heads]
@@ -305,7 +306,7 @@ class _Journal:
                 if time <= end:
                     expected[head] = lead
             try:
-                before, own = leads_of(told)
+                before, own = leads_of(stored)
                 went_on = _went_on(before, earlier_leads(market, by, begins))
                 states = [went_on if _same(a, b) else "different" for a, b in zip(own, expected, strict=True)]
             except (KeyError, TypeError, ValueError):
@@ -332,19 +333,19 @@ class _Journal:
     def _replayed(
         self,
         follower: Follower,
-        told: Predictions,
+        journalled: Predictions,
         times: NDArray[np.int64],
         known: NDArray[np.int64],
         advance: Callable[[int], None],
     ) -> NDArray[np.float32]:
         """(times, heads, 3) probabilities of the journal, recalibrated by what was known at each; NaN where that is -1."""
-        again = np.full(told.probabilities.shape, np.nan, dtype=np.float32)
-        vwap = self._told.groupby("timestamp")["vwap"].first().fillna(STATIONARY).reindex(times).to_numpy()
+        again = np.full(journalled.probabilities.shape, np.nan, dtype=np.float32)
+        vwap = self._lines.groupby("timestamp")["vwap"].first().fillna(STATIONARY).reindex(times).to_numpy()
         place = {time: which for which, time in enumerate(times.tolist()) if known[which] >= 0}
         for done, (time, levels) in enumerate(zip(self.rows.timestamps.tolist(), self.rows.levels, strict=True)):
             which = place.get(time)
             until = 0 if which is None else int(known[which])
-            prediction = None if which is None else Prediction(told, which, int(vwap[which]))
+            prediction = None if which is None else Prediction(journalled, which, int(vwap[which]))
             steps = follower.take([Confirmed(until), Row(time, levels, provisional=until < time)], [None, prediction])
             if which is not None and (row := steps[1].followed) is not None and row.answers is not None:
                 again[which] = row.answers.probabilities
@@ -361,8 +362,8 @@ class _Journal:
 
 def _same(one: Lead, other: Lead) -> bool:
     """Tells whether two leads are of the same outcomes, and near to each other a call."""
-    told, most = (one.outcomes, one.since_ms) == (other.outcomes, other.since_ms), LEAD * max(1, one.outcomes)
-    return told and bool(np.abs([one.totals - other.totals, one.squares - other.squares]).max() <= most)
+    alike, most = (one.outcomes, one.since_ms) == (other.outcomes, other.since_ms), LEAD * max(1, one.outcomes)
+    return alike and bool(np.abs([one.totals - other.totals, one.squares - other.squares]).max() <= most)
 
 
 def _went_on(before: Sequence[Lead], earlier: Iterable[Sequence[Lead]]) -> str:

@@ -41,8 +41,8 @@ def identity(card: dict[str, Any]) -> tuple[str, str]:
 
     The second is of those entries as JSON with sorted keys and without spaces, numbers as Python writes them.
     """
-    told = json.dumps({name: card.get(name) for name in PREDICTS}, sort_keys=True, separators=(",", ":"))
-    return str(card["weights_sha256"]), hashlib.sha256(told.encode()).hexdigest()
+    text = json.dumps({name: card.get(name) for name in PREDICTS}, sort_keys=True, separators=(",", ":"))
+    return str(card["weights_sha256"]), hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -156,9 +156,16 @@ def _states(away: NDArray[np.floating], kind: TransformKind) -> tuple[int, ...]:
     book = np.zeros(len(groups))
     book[: len(FEATURES)][ASK_SIZES], book[: len(FEATURES)][BID_SIZES] = -1, 1
     near, sides = np.abs(book), book
-    told = {TOUCH: sides, NEAR_ASK: near, NEAR_BID: near, FAR: sides, DRIFT: np.ones(len(groups)), OLDER: np.zeros(len(groups))}
+    kinds = {
+        TOUCH: sides,
+        NEAR_ASK: near,
+        NEAR_BID: near,
+        FAR: sides,
+        DRIFT: np.ones(len(groups)),
+        OLDER: np.zeros(len(groups)),
+    }
     means = []
-    for group, weights in told.items():
+    for group, weights in kinds.items():
         here = weights * (groups == group)
         means.append(float((here * away).sum() / max(np.abs(here).sum(), 1.0)))
     return tuple(int(np.sign(value)) if abs(value) > SLIGHT else 0 for value in means)

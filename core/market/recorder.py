@@ -135,8 +135,8 @@ class EventRecorder:
     def _write(self, step: Step) -> bool:
         """Hand a step to the writer; returns whether something was called there."""
         for row, before, leads in step.known:
-            told = None if before is None else [one.to_dict() for one in before]
-            self._writer.add(row, self._bands(row), before=told, leads=[(head, one.to_dict()) for head, one in leads])
+            stored = None if before is None else [one.to_dict() for one in before]
+            self._writer.add(row, self._bands(row), before=stored, leads=[(head, one.to_dict()) for head, one in leads])
         item = step.item
         if isinstance(item, Trade):
             self._writer.add_trade(item)

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from core.market.answers.ahead import Lead
-from core.market.answers.one_answer import AnswerScore
+from core.market.answers.one_answer import Comparison
 from core.market.answers.recalibration import AdaptiveHead
 from core.market.answers.scoreboard import traded_calls
 from core.market.book import OrderBookSnapshot
@@ -436,7 +436,7 @@ class MarketSession:
         """Items in the queue."""
         return self._queue.qsize()
 
-    def answer_score(self, head: int) -> AnswerScore:
+    def answer_score(self, head: int) -> Comparison:
         """Scores of one head's answers so far, and of the naive rules beside it."""
         with self._lock:
             return self.follower.board.answers.score(head)

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from core.market.answers.ahead import Lead, Standing
 from core.market.answers.one_answer import ANSWER, FEWEST
-from core.market.answers.scoreboard import Scoreboard
+from core.market.answers.scoreboard import Outcome, Scoreboard
 from core.market.bands import BandChange
 from core.market.book import FEATURES, STEP_MS, TEN_LEVELS, FloatArray
 from core.market.events import Row
@@ -192,7 +192,7 @@ class StepCollector:
         self._anew = True
         self.rows: list[tuple[Row, tuple[Any, ...] | None, BandChange | None]] = []
         self.trades: list[tuple[float, float, float, float]] = []
-        self.outcomes: list[tuple[int, int, int]] = []
+        self.outcomes: list[Outcome] = []
         self.breaks: list[tuple[float, float]] = []
 
     def start_anew(self) -> None:

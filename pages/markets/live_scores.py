@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
-from core.market.answers.one_answer import ANSWER, FEWEST, AnswerScore
+from core.market.answers.one_answer import ANSWER, FEWEST, Comparison
 from core.market.labels import STATIONARY
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices, horizon_name
@@ -55,7 +55,7 @@ def too_few(independent: int) -> str:
     )
 
 
-def _table(score: AnswerScore) -> pd.DataFrame:
+def _table(score: Comparison) -> pd.DataFrame:
     """A line per rule; that of the VWAP where there were trades to call by."""
     names, lines = {ANSWER: "TLOB"} | rival_names(), []
     for rule, one in score.scores.items():

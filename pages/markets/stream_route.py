@@ -211,14 +211,14 @@ async def _send(
         subscription.changed.clear()
         if noticed != notices.number:
             noticed, (status, message, situations, newest) = notices.number, notices.status
-            told: dict[str, Any] = {"status": STATUSES.index(status), "text": translate_to(ticket.language, message)}
+            state: dict[str, Any] = {"status": STATUSES.index(status), "text": translate_to(ticket.language, message)}
             if unit := session.feed.unit:  # a live feed knows it once it is connected
-                told["unit"] = translate_to(ticket.language, unit)
+                state["unit"] = translate_to(ticket.language, unit)
             if newest != day:  # once a minute
                 day = newest
-                told["day"] = {"until": newest[0], "runs": newest[1]}
+                state["day"] = {"until": newest[0], "runs": newest[1]}
             states = {"situations": described(situations, ticket.language)} if situations else {}
-            await websocket.send_json(told | states)
+            await websocket.send_json(state | states)
         if progress.unread < MAX_UNREAD:
             frames = stream.after(version) if version >= 0 else None
             if frames is None:

@@ -31,7 +31,7 @@ FEWEST: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerScore:
+class Comparison:
     """Scores of one head's answers, and of each of `RIVALS` on the same outcomes.
 
     Attributes:
@@ -218,11 +218,11 @@ class AnswerBoard:
         self.leads[head] = lead
         self.here[head] = self.before[head] + lead if self.before[head].outcomes else lead
 
-    def score(self, head: int) -> AnswerScore:
+    def score(self, head: int) -> Comparison:
         """One head's scores so far."""
         names, confusion = (ANSWER, *RIVALS), self._confusion[head].copy()
         lost = {ANSWER: float(self._lost[head]), "frequencies": self._adaptive[head].rates_lost}
-        return AnswerScore(
+        return Comparison(
             scores={
                 name: Scores(confusion=one, lost=lost.get(name, math.nan)) for name, one in zip(names, confusion, strict=True)
             },

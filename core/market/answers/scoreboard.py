@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,14 @@ DAY: Final = 24 * 3600 * 4
 """Predictions kept in the log."""
 TAKER_STEPS: Final = 120
 """Predictions after which a taker's result is computed anew: half a minute."""
+
+
+class Outcome(NamedTuple):
+    """What came of a prediction: time of its row, milliseconds; number of the head; class."""
+
+    timestamp: int
+    head: int
+    came: int
 
 
 class PredictionLog:
@@ -174,7 +182,7 @@ class Scoreboard:
         spread: float = 0.0,
         stalled: bool = False,
         shown: Shown | None = None,
-    ) -> list[tuple[int, int, int]]:
+    ) -> list[Outcome]:
         """One step of the grid: log its prediction, if there is one, and resolve those whose horizon ends at this mid.
 
         Args:
@@ -183,8 +191,7 @@ class Scoreboard:
             shown: the row as it was shown already, where it was.
 
         Returns:
-            What was resolved: timestamp of the prediction, head, class that came true by the answers' threshold; without
-            stalled ones.
+            What was resolved, by the answers' threshold; without stalled ones.
         """
         self._mids.append(mid)
         self._numbers.append(None if predictions is None else self.log.count)
@@ -201,10 +208,10 @@ class Scoreboard:
             self.log.add(self.log.record((timestamp, mid, spread, stalled), probabilities, shown.answers or made))
         return resolved
 
-    def _resolve(self) -> list[tuple[int, int, int]]:
+    def _resolve(self) -> list[Outcome]:
         """Resolve the predictions whose horizon ends at the newest mid."""
         mids = np.array(self._mids)
-        resolved: list[tuple[int, int, int]] = []
+        resolved: list[Outcome] = []
         for index, (kind, horizon) in enumerate(self.heads):
             if len(self._numbers) <= horizon or (number := self._numbers[-1 - horizon]) is None:
                 continue
@@ -214,7 +221,7 @@ class Scoreboard:
                 continue
             made, shown, rules = earlier
             then["came"][index] = came = self.answers.resolve(index, move, (made.made[index], shown.made[index]), rules)
-            resolved.append((int(then["timestamp"]), index, came))
+            resolved.append(Outcome(int(then["timestamp"]), index, came))
         return resolved
 
     def rule_call(self, head: int, rule: str) -> int:

@@ -72,10 +72,10 @@ class TradeProof:
         followed: whether trades are followed at all.
     """
 
-    def __init__(self, memory: int = MEMORY) -> None:
+    def __init__(self) -> None:
         self.untimed = self.odd = 0
         self.followed = False
-        self._memory, self._size = memory, 0
+        self._size = 0
         self._connection = 0
         self._known: OrderedDict[Numbers, _Known] = OrderedDict()
         self._cut_ms: int | None = None
@@ -129,7 +129,7 @@ class TradeProof:
             return True
         self._keep(known, own)
         self._size += 1
-        while self._size > self._memory:
+        while self._size > MEMORY:
             self._forget_oldest()
         return False
 

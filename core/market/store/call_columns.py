@@ -105,12 +105,12 @@ def calls_table(lines: pa.Table, rows: NDArray[np.int64], by: CalledBy) -> pa.Ta
     for name, width in widths.items():
         whole &= lines[name].combine_chunks().value_lengths().to_numpy(zero_copy_only=False) == width
     lines = lines.filter(pa.array(whole))
-    told = [lines[name].combine_chunks().flatten().to_numpy(zero_copy_only=False) for name in widths]
+    values = [lines[name].combine_chunks().flatten().to_numpy(zero_copy_only=False) for name in widths]
     each = np.repeat(np.arange(len(lines)), heads)
     columns: dict[str, Any] = {name: lines[name].take(each) for name in ("timestamp", "written", "known", "vwap")}
-    columns |= dict(zip(PROBABILITIES, np.concatenate([one.reshape(-1, 3) for one in told[:2]], axis=1).T, strict=True))
+    columns |= dict(zip(PROBABILITIES, np.concatenate([one.reshape(-1, 3) for one in values[:2]], axis=1).T, strict=True))
     columns["head"] = _named(np.tile(np.arange(heads, dtype=np.int32), len(lines)), [code_of(head) for head in by.heads])
-    columns["call"] = _named(told[2].astype(np.int32), CLASSES)
+    columns["call"] = _named(values[2].astype(np.int32), CLASSES)
     same = np.zeros(heads * len(lines), np.int32)
     columns |= {name: _named(same, [getattr(by, name)]) for name in ("weights", "card", "entry")}
     return pa.table(columns, schema=CALLS)
@@ -136,8 +136,8 @@ def read_leads(path: Path) -> dict[str, Any] | None:
     with reading(path):
         metadata = pq.read_metadata(path).metadata or {}
     try:
-        told = json.loads(metadata[LEADS_KEY])
-        return {name: told[name] for name in ("by", "before", "own")}
+        stored = json.loads(metadata[LEADS_KEY])
+        return {name: stored[name] for name in ("by", "before", "own")}
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -343,9 +343,9 @@ class SegmentWriter:
         if not tables:
             return
         first = next(table.column(0)[0].as_py() for table in tables.values())
-        rows, told, leads = (tables.pop(kind, None) for kind in (segments.ROWS, segments.CALLS, segments.LEADS))
-        if rows is not None and told is not None and about.by is not None:
-            calls = call_columns.calls_table(told, rows["timestamp"].to_numpy(), about.by)
+        rows, lines, leads = (tables.pop(kind, None) for kind in (segments.ROWS, segments.CALLS, segments.LEADS))
+        if rows is not None and lines is not None and about.by is not None:
+            calls = call_columns.calls_table(lines, rows["timestamp"].to_numpy(), about.by)
             tables[segments.CALLS] = calls if leads is None else call_columns.with_leads(calls, about.by, leads)
         count = 0 if rows is None else rows.num_rows
         path = self._free_path(about, of, first, count if again else None)

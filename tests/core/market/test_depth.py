@@ -75,7 +75,6 @@ def test_every_level_is_in_the_band_of_its_price_and_side() -> None:
                 sums[key] = sums.get(key, 0) + size
     assert held(bands) == pytest.approx(sums, rel=1e-6) and (np.diff(bands.keys) > 0).all()
     assert (bands.low, bands.high) == (bids[-1, 0], asks[-1, 0])
-    assert bands_of(asks, bids, LADDER, (1.0, 2.0))[3:] == (1.0, 2.0)
 
 
 def test_changes_add_up_to_the_book() -> None:

@@ -203,19 +203,19 @@ def test_a_frame_tells_the_market_s_step_of_price(predictor: Predictor, loop: Ba
     session = MarketSession(feed, predictor)
     loop.submit(session.run())
     wait_until(lambda: session.view(1).step == 5)
-    ticks = [np.frombuffer(session.snapshot(10)[0])[11]]
+    ticks = [np.frombuffer(session.snapshot(10)[0])[HEADER.index("tick")]]
     feed.send(*books(ROWS[5:60]))
     wait_until(lambda: session.view(1).step == 60)
-    ticks.append(np.frombuffer(session.snapshot(10)[0])[11])
+    ticks.append(np.frombuffer(session.snapshot(10)[0])[HEADER.index("tick")])
     finer = BookRows(timestamps=ROWS.timestamps[60:70], levels=ROWS.levels[60:70] + 0.003)
     feed.send(*books(finer))
     wait_until(lambda: session.view(1).step == 70)
-    ticks.append(np.frombuffer(session.snapshot(10)[0])[11])
+    ticks.append(np.frombuffer(session.snapshot(10)[0])[HEADER.index("tick")])
     assert ticks == [ticks[0], price_tick(ROWS.levels[36:60, 0::2]), ticks[1]]
     feed.tick = 0.5
     feed.send(*books(ROWS[70:71]))
     wait_until(lambda: session.view(1).step == 71)
-    assert np.frombuffer(session.snapshot(10)[0])[11] == 0.5
+    assert np.frombuffer(session.snapshot(10)[0])[HEADER.index("tick")] == 0.5
 
 
 def test_a_reader_that_fell_behind_gets_what_it_missed_but_only_so_far_back() -> None:
