@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.events import Trade, TradesBreak
+from core.market.feeds import trade_proof
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.market_judge import Timeouts
@@ -107,8 +108,9 @@ def test_trades_without_a_time_or_a_price_are_counted_once() -> None:
         proof.cut(0)
 
 
-def test_memory_is_bounded_and_a_burst_of_equal_trades_is_quick() -> None:
-    proof = TradeProof(memory=1_000)
+def test_memory_is_bounded_and_a_burst_of_equal_trades_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trade_proof, "MEMORY", 1_000)
+    proof = TradeProof()
     assert len(proof.new_trades([raw() for _ in range(10_000)])) == 10_000
     assert len(proof.new_trades([raw(time_ms=at, id=at) for at in range(1, 10_001)])) == 10_000
     kept = sum(len(known.ids) + len(known.loose) for known in proof._known.values())
