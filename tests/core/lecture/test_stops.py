@@ -50,8 +50,21 @@ def test_what_is_written_and_what_it_hangs_on(language: str) -> None:
     close(vote, [[of["begun"], 49_152, 8]])
     close(written, [[one["next"][0][1], np.max(one["falls"])] for one in of["steps"]])
     assert sorted(vote.panels[1]["names"]) == sorted(name for name, _share in of["steps"][0]["next"])
-    for i, one in enumerate(of["steps"]):  # what came is what is read from then on
-        assert of["tokens"][of["begun"] + i] == max(one["next"], key=lambda pair: pair[1])[0]
+    for i, (one, frame) in enumerate(zip(of["steps"], written.frames, strict=True)):
+        read = of["tokens"][: of["begun"] + i]  # what came is what is read from then on
+        assert of["tokens"][len(read)] == max(one["next"], key=lambda pair: pair[1])[0]
+        assert frame.panels[0]["tokens"] == read
+        assert f"most on “{read[int(np.argmax(one['falls']))].strip()}”" in frame.sentence
+
+
+def test_pieces_have_rows_and_rows_have_neighbours(language: str) -> None:
+    pieces, neighbours = stops(language)["vectors"]
+    of = BUNDLED[language]
+    close(pieces, [[one[0][1] + 1, 49_152, 576] if len(one) == 1 else [len(one), 576, 49_152] for one in of["pieces"]])
+    assert max(map(len, of["pieces"])) > 1
+    close(neighbours, [[49_152, max(cosine for _name, cosine in one["near"])] for one in of["neighbours"]])
+    for one, frame in zip(of["neighbours"], neighbours.frames, strict=True):
+        assert f"“{max(one['near'], key=lambda pair: pair[1])[0].strip()}” is nearest" in frame.sentence
 
 
 def test_the_head_on_its_sentence() -> None:
@@ -65,6 +78,9 @@ def test_the_head_on_its_sentence() -> None:
     close(rows, [[score.max(), row.max(), 1] for score, row in zip(scores, weights, strict=True)])
     close(mix, [[row.max(), np.sort(row)[-3:].sum()] for row in weights])
     assert meeting.first == cat == weights[it].argmax()
+    for row, frame, mixed in zip(weights, rows.frames, mix.frames, strict=True):
+        most = tokens[int(row.argmax())]
+        assert f"looks most at “{most}”" in frame.sentence and f"value of “{most}”" in mixed.sentence
     shown = np.array(mix.frames[it].panels[0]["rows"][-1]["values"])
     np.testing.assert_allclose(shown, weights[it] @ v, atol=1e-9)
     np.testing.assert_allclose(weights, BUNDLED["reader"], atol=2e-3)  # by the network's own attention

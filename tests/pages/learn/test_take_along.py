@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 import streamlit as st
 from nbclient import NotebookClient
@@ -110,5 +111,8 @@ def test_a_wrong_number_on_screen_is_found(taken: dict[str, str]) -> None:
 def test_a_template_takes_the_values_of_the_page() -> None:
     assert notebooks.fill("LENGTH = 8  # positions\nLENGTH_2 = 1\n", {"LENGTH": 7}) == "LENGTH = 7  # positions\nLENGTH_2 = 1\n"
     assert notebooks.fill("TEXT = ''\n", {"TEXT": r"it's \1"}) == 'TEXT = "it\'s \\\\1"\n'
+    numbers = np.array([-np.inf, np.nan, 1 / 3])
+    assert notebooks.fill("X = 0\nX = 1\n", {"X": numbers}) == "X = np.array([-np.inf, np.nan, 0.333333333])\nX = 1\n"
+    assert notebooks.on_screen({"a": -0.00012, "b": [0.12349]}) == {"ON_SCREEN": {"a": 0.0, "b": np.array([0.123])}}
     with pytest.raises(KeyError, match="sets no WIDTH"):
         notebooks.fill("LENGTH = 8\n", {"WIDTH": 1})
