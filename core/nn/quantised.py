@@ -54,7 +54,10 @@ class QuantisedLinear(nn.Module):
         """(n, inputs) -> (n, outputs): each block's rows, weighted by the inputs, are summed as a "bag" of embeddings."""
         n, step = len(x), max(1, SUMS // self.outputs)
         y = x.view(n, self.blocks, BLOCK).sum(dim=-1) @ self.least
-        parts = zip(self.q.split(step * BLOCK), self.scale.split(step), x.split(step * BLOCK, dim=1), strict=True)
+        parts: list[tuple[Tensor, ...]] = [(self.q, self.scale, x)]
+        if step < self.blocks:  # else views of the whole would take a twentieth of a token's time
+            split = self.q.split(step * BLOCK), self.scale.split(step), x.split(step * BLOCK, dim=1)
+            parts = list(zip(*split, strict=True))
         for q, scale, some in parts:
             rows, begins = _places(n, some.shape[1])
             sums = BAG(q, rows, begins, False, 0, False, some.reshape(-1), None, False)  # (n * blocks, outputs)
