@@ -32,7 +32,7 @@ TAKER_STEPS: Final = 120
 
 
 class Outcome(NamedTuple):
-    """What came of a prediction: time of its row, milliseconds; number of the head; class."""
+    """Outcome of a prediction: time of its row, milliseconds; number of the head; class."""
 
     timestamp: int
     head: int
