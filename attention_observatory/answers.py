@@ -173,6 +173,7 @@ class SignReading:
         model: the checkpoint that read.
         complete: whether the film was read to its end, and was sound.
         done: what was done to the film's pictures to see what a browser shows, a clause each.
+        reason: a sentence where no gloss is read: no hand, two hands, no sign; "" where one is.
     """
 
     glosses: tuple[str, ...]
@@ -184,11 +185,12 @@ class SignReading:
     model: str
     complete: bool = True
     done: tuple[str, ...] = ()
+    reason: str = ""
 
     def __repr__(self) -> str:
         spans = ", ".join(f"{gloss} {begin:.2f} to {end:.2f} s" for gloss, begin, end in self.spans)
         said = [*self.done, *([] if self.complete else ["not read to its end, or damaged"])]
-        return (f"{' '.join(self.glosses)} ({spans})" if spans else "no sign") + (f" [{'; '.join(said)}]" if said else "")
+        return (f"{' '.join(self.glosses)} ({spans})" if spans else self.reason) + (f" [{'; '.join(said)}]" if said else "")
 
     def to_frame(self) -> pd.DataFrame:
         """A row a frame of the model: its second and the probability of each label."""
@@ -417,6 +419,7 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, start: fl
         model=name,
         complete=footage is None or footage.complete,
         done=() if footage is None else tuple(footage.done.values()),
+        reason=reading.without_gloss or "",
     )
 
 

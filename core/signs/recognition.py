@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.messages import Message, compose
 from core.signs.decoding import GlossSpan, confident, gloss_spans
 from core.signs.hands.tracks import HandTracks
+
+NO_HAND: Final = compose("No hand is seen in this film, so nothing is read. Come closer and show the whole hand, well lit.")
+TWO_HANDS: Final = compose("Two hands are seen, and together no sign that I know: show one alone.")
+NO_SIGN: Final = compose("No sign is seen in this clip: it gets no gloss.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +64,14 @@ class Recognition:
         return tuple((self.names[span.label], span.first, span.last) for span in self.glosses)
 
     @property
-    def two_hands(self) -> bool:
-        """Tells whether two hands are seen in most of the frames that show any."""
-        return self.hands is not None and 2 * int(self.hands.seen.all(axis=1).sum()) > int(self.hands.visible.sum())
+    def without_gloss(self) -> Message | None:
+        """The reason that no gloss is read, a sentence; None where one is. Two hands: in most of the frames that show any."""
+        if self.hands is not None and not self.hands.visible.any():
+            return NO_HAND
+        if self.glosses:
+            return None
+        two = self.hands is not None and 2 * int(self.hands.seen.all(axis=1).sum()) > int(self.hands.visible.sum())
+        return TWO_HANDS if two else NO_SIGN
 
     @property
     def doubtful(self) -> tuple[tuple[str, float], ...]:

@@ -8,11 +8,13 @@ from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocket
 
 from core.camera import Picture
+from core.messages import translate
 from core.signs.examples import fingers_that_differ
 from core.signs.hands.finder import HandFinder
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.live_reading import LiveReader, LiveReading
 from core.signs.recogniser import HANDS
+from core.signs.recognition import TWO_HANDS
 from pages.shared import camera_route, controls
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, current, regional
@@ -96,7 +98,7 @@ def _words() -> dict[str, Any]:
         "noHand": _("No hand is seen, so nothing is read: come closer."),
         "now": _("Now: {gloss} ({share} %)"),
         "between": _("A hand is seen, and no sign that I know."),
-        "two": _("Two hands are seen, and together no sign that I know: show one alone."),
+        "two": translate(TWO_HANDS),
         "attention": _("What the newest picture attends to: the last seconds, the newest at the right."),
         "show": _("Show me: {sign}"),
         "right": _("Right: {sign}"),

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core import checkpoints
 from core.checkpoints import CheckpointError
+from core.messages import translate
 from core.signs.live_reading import MIN_PROBABILITY
 from core.signs.recogniser import HANDS, Recogniser
 from core.signs.recognition import Recognition
@@ -82,18 +83,12 @@ def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
 
 def answer(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> str:
     """Draw the glosses, each with its probability, and who read them; the glosses as text."""
-    glosses = recognition.glosses
-    if recognition.hands is not None and not recognition.hands.visible.any():
-        controls.notice(
-            "empty", _("No hand is seen in this film, so nothing is read. Come closer and show the whole hand, well lit.")
-        )
-    elif not glosses and recognition.two_hands:
-        controls.notice("empty", _("Two hands are seen, and together no sign that I know: show one alone."))
-    elif not glosses:
-        controls.notice("empty", _("No sign is seen in this clip: it gets no gloss."))
+    if reason := recognition.without_gloss:
+        controls.notice("empty", translate(reason))
     else:
         words = " ".join(
-            f"<b>{escape(recognition.names[one.label])}</b> <small>{percent(one.probability)}</small>" for one in glosses
+            f"<b>{escape(recognition.names[one.label])}</b> <small>{percent(one.probability)}</small>"
+            for one in recognition.glosses
         )
         model = f"{clip_and_model.model_title(recogniser.name)}, {controls.computed_on(recogniser)}"
         who = _("{model}, {time}").format(model=model, time=duration(recognition.took_s))
