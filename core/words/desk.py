@@ -188,6 +188,12 @@ def share_of_first(state: Writing) -> float:
     return float(state.weights[:, :, 1:, 0].mean()) if len(state.ids) > 1 else 1.0
 
 
+def shown_numbers(state: Writing) -> dict[str, Any]:
+    """Numbers of a text that its notebook finds again: the likeliest next tokens' shares, all others', the first token's."""
+    shares = np.exp(np.sort(state.scores.astype(np.float64))[: -SHOWN - 1 : -1])
+    return {"likeliest": shares, "all others": 1 - shares.sum(), "first token": share_of_first(state)}
+
+
 def _shares(falls: NDArray[np.float64]) -> NDArray[np.float64]:
     """Falls as shares of their sum; those of tokens without which the word is likelier are 0."""
     positive = falls.clip(min=0)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import streamlit as st
 
 from core.explain.erasing import RANDOM_ORDERS
+from core.lecture.notebooks import on_screen
 from core.messages import BadValue
 from core.package_files import MAKE, MissingModels
 from core.words import bundled
 from core.words.model_files import WORD_FILES
 from core.words.sentences import MAX_CHARACTERS, ReadSentence, SentenceReader, likeness
-from pages.learn import cached_sentences, writing
+from pages.learn import cached_sentences, take_along, writing
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.language import _, ngettext, number, prose_section
@@ -88,8 +90,15 @@ def remainder(model: SentenceReader, one: ReadSentence, hidden: list[int]) -> No
         erased.bring_back(RUBBED_OUT)
 
 
-def compare(one: ReadSentence) -> None:
-    """A second sentence, how alike the two are, and which words made them so."""
+def notebook_values(one: ReadSentence, other: ReadSentence) -> dict[str, Any]:
+    """Values of the notebook: both texts, and what the piece that the page opens with looks at in its head."""
+    layer, head, token = map(int, bundled.opening(one)["choice"].split("."))
+    shown = {"what the piece looks at": one.weights[layer, head, token], "cosine": likeness(one, other)}
+    return {"TEXT": one.text, "OTHER": other.text, "LAYER": layer, "HEAD": head, "TOKEN": token, **on_screen(shown)}
+
+
+def compare(one: ReadSentence) -> ReadSentence | None:
+    """A second sentence, how alike the two are, and which words made them so; the second one as it is read."""
     st.header(_("How alike are two sentences?"), anchor=False)
     st.markdown(prose_section("words", "alike"))
     samples = list(bundled.sentences())
@@ -97,17 +106,17 @@ def compare(one: ReadSentence) -> None:
     controls.cut_link(OTHER)
     other = sentence(text)
     if other is None:
-        return
+        return None
     stat_strip([Stat(name=_("Cosine"), value=number(likeness(one, other), 3), note=_("1: the same direction, 0: unrelated"))])
     model = reader()
     if model is None:
-        return
+        return other
     try:
         with controls.progress(_("Leaving out one word after another…")) as report:
             changes = cached_sentences.likeness_without_words(model, one, other, report=report)
     except BadValue as error:
         controls.error_box(error, remedy=_("Type another sentence."))
-        return
+        return other
     st.dataframe(
         {
             _("Without the word"): [word for word, _change in changes],
@@ -116,6 +125,7 @@ def compare(one: ReadSentence) -> None:
         hide_index=True,
         width="stretch",
     )
+    return other
 
 
 def reads() -> None:
@@ -135,8 +145,10 @@ def reads() -> None:
         if read.text not in bundled.sentences() and mini is not None:
             st.caption(_("Answered by {model}.").format(model=f"MiniLM, {controls.computed_on(mini)}"))
         st.markdown(prose_section("words", "lead"))
-        compare(read)
-        controls.link_to_view()
+        other = compare(read)
+        take_along.offer(
+            "sentences", "reads", _("Words"), partial(notebook_values, read, other) if other and not hidden else None
+        )
 
 
 title, networks = st.columns([1, 3], vertical_alignment="center")

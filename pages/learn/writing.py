@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
 
 from core.explain.attribution import Report
+from core.lecture.notebooks import on_screen
 from core.messages import BadValue
 from core.package_files import MissingModels
 from core.words.causes import (
@@ -23,9 +25,21 @@ from core.words.causes import (
     heads_of,
     strongest,
 )
-from core.words.desk import DESK, TEMPERATURES, TEXTS, TOKENS, TOP_PS, NextWords, lit_scene, next_words, share_of_first
+from core.words.desk import (
+    DESK,
+    TEMPERATURES,
+    TEXTS,
+    TOKENS,
+    TOP_PS,
+    NextWords,
+    lit_scene,
+    next_words,
+    share_of_first,
+    shown_numbers,
+)
 from core.words.writer import ENDS, Head, Writer, Writing, choose
 from core.workers import Stopped
+from pages.learn import take_along
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.browser_component import browser_component
@@ -97,7 +111,12 @@ def draw() -> None:
             name=about["name"], trained_by=about["trained_by"], licence=about["licence"], package=about["package"]
         )
     )
-    controls.link_to_view()
+    values: Callable[[], dict[str, Any]] | None = None
+    if not st.session_state[WROTE]:
+        with network() as writer:
+            shown = shown_numbers(DESK.state(writer, ids))
+        values = partial(dict, {"TEXT": text}, **on_screen(shown))
+    take_along.offer("sentences", "writes", _("Words"), values)
 
 
 @contextmanager
