@@ -20,7 +20,7 @@ from tests.core.market.helpers import confirmed, real_rows
 ROWS = real_rows(4)
 LIVE = StatusChange(state=FeedState.LIVE)
 SECOND_NS = 1_000_000_000
-REAL_NS = time.time_ns
+DAY_NS = 86_400 * SECOND_NS
 
 
 def book(number: int, *, ago_s: float = 0.0, confirms: bool = True) -> OrderBookSnapshot:
@@ -28,9 +28,9 @@ def book(number: int, *, ago_s: float = 0.0, confirms: bool = True) -> OrderBook
     return OrderBookSnapshot(levels=ROWS.levels[number], exchange_ms=0, received_ns=received_ns, confirms=confirms)
 
 
-def rows_since(real_ns: int) -> float:
-    """Rows that the time since then has at most, however long a busy machine made it."""
-    return (REAL_NS() - real_ns) / 1e6 / STEP_MS + 1
+def rows_since(start_ns: int) -> float:
+    """Rows that the time since `time.monotonic_ns()` was this has at most, however long a busy machine made it."""
+    return (time.monotonic_ns() - start_ns) / 1e6 / STEP_MS + 1
 
 
 def watching(predictor: Predictor, loop: BackgroundLoop, *script: object) -> tuple[MarketSession, ScriptedFeed]:
@@ -102,6 +102,9 @@ def test_a_steady_clock_never_runs_back_and_counts_jumps_forward(monkeypatch: py
 def test_setting_the_clock_neither_wipes_nor_invents_rows(
     predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch, hours: int
 ) -> None:
+    # It is noon: a score begins anew with the day, and an hour forward or back must not leave this one.
+    to_noon_ns = time.time_ns() // DAY_NS * DAY_NS + DAY_NS // 2 - time.monotonic_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: time.monotonic_ns() + to_noon_ns)
     clock = SteadyClock()
     monkeypatch.setattr("core.market.session.CLOCK", clock)
     monkeypatch.setattr("core.market.feeds.sampling.CLOCK", clock)
@@ -112,8 +115,8 @@ def test_setting_the_clock_neither_wipes_nor_invents_rows(
     session, feed = watching(predictor, loop, book(0, ago_s=9.0), book(1))
     wait_until(lambda: len(confirmed(session)) > 5 and session.answer_score(0).outcomes > 0)
     before, resolved = confirmed(session)["timestamp"].tolist(), session.answer_score(0).outcomes
-    set_ns = REAL_NS()
-    monkeypatch.setattr(time, "time_ns", lambda: REAL_NS() + hours * 3_600 * SECOND_NS)
+    set_ns = time.monotonic_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: time.monotonic_ns() + to_noon_ns + hours * 3_600 * SECOND_NS)
     steps = session.step
     for number in range(2, 6):
         feed.send(arriving(number))
@@ -129,4 +132,4 @@ def test_setting_the_clock_neither_wipes_nor_invents_rows(
         assert (np.diff(timestamps) == STEP_MS).all()  # and the grid goes on without a hole
     else:
         assert 3 <= len(jumped) <= rows_since(set_ns)  # ten seconds carried would be forty
-        assert timestamps[len(timestamps) - len(jumped) - 1] < set_ns / 1e6 + STEP_MS
+        assert timestamps[len(timestamps) - len(jumped) - 1] < (set_ns + to_noon_ns) / 1e6 + STEP_MS
