@@ -1,7 +1,5 @@
 """What all tests share: which are numeric, which Chromium the browser tests drive, and what a run prints."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import os

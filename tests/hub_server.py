@@ -1,7 +1,5 @@
 """A server that speaks the part of the Hugging Face Hub's protocol by which a model is pushed and fetched."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The house rules that a machine can hold: who imports whom, what is in the repository, how long a function may be."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

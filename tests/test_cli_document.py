@@ -1,7 +1,5 @@
 """Every command of docs/cli.md, run as it stands there with files of the names that it uses, and options that make it small."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The files of `deploy/` against the project and each other. No container is run here."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

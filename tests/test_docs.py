@@ -1,7 +1,5 @@
 """The documents name what exists: paths, modules, commands, pages, decisions and sections."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import importlib

@@ -1,7 +1,5 @@
 """The documentation site: built strictly, with every public name of the library."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

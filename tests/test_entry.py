@@ -1,7 +1,5 @@
 """The entry point, imported as the server does it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

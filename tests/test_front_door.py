@@ -1,7 +1,5 @@
 """The app's front door by raw requests to a real server whose way to the internet is a proxy that never answers."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client

@@ -1,7 +1,5 @@
 """Checkpoints on the Hub: pushed and fetched by the real huggingface_hub, against a server of its protocol on this machine."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The library a user imports: each answer equals the one of the code that the app's pages and commands use."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a run of the tests prints (no lines of others', and last the reason of each failure), and which worker runs what."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

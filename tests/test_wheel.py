@@ -1,7 +1,5 @@
 """The wheel: everything the app needs is in it, and it runs from a folder that is not the repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

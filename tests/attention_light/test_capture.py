@@ -1,7 +1,5 @@
 """Captured maps beside the weights that PyTorch's own layers return, and beside a softmax written out."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

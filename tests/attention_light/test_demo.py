@@ -1,7 +1,5 @@
 """The command that a newcomer types first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

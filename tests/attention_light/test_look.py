@@ -1,7 +1,5 @@
 """`look` in each of its forms, beside the maps that were given or that PyTorch's own layers return."""
 
-from __future__ import annotations
-
 import base64
 import io
 from types import SimpleNamespace

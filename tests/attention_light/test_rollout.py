@@ -1,7 +1,5 @@
 """Rollout against a product written out by hand, and against what a model without values does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

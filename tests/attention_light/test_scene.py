@@ -1,7 +1,5 @@
 """The message of a scene, read by a second reader, and what does not fit together."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """Small files that are made to take the machine, each with what is to be said of it; and functions for orders of their own."""
 
-from __future__ import annotations
-
 import io
 import struct
 import time

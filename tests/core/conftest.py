@@ -1,7 +1,5 @@
 """What every test of core shares."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Damaged files of every kind that the app reads, made of the real bundled ones, and what may come of them."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -2,8 +2,6 @@
 saved classes, films of other codecs, key points, checkpoints, the files of a recorded hour.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 from collections.abc import Callable

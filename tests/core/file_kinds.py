@@ -1,7 +1,5 @@
 """What a kind of file is to the tests of damaged ones: real examples, how the app reads them, and what reading may raise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

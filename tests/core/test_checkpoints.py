@@ -1,7 +1,5 @@
 """Checkpoints: what is saved is loaded, what was tampered with is refused in one sentence, and nothing is ever unpickled."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The command line: where it writes, how it ends, and the README's example of the library."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Whatever is damaged in a file, reading it ends with the error that says so."""
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, given, seed, settings
 
 from tests.core.damaged_files import DAMAGE, Edit, read_damaged, undamaged

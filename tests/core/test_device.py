@@ -1,7 +1,5 @@
 """Every model on a device that fails: the processor answers in its place with the same numbers. And on a GPU, if any."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

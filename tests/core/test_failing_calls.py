@@ -4,8 +4,6 @@ As SQLite tests itself: afterwards every file reads, nothing that was acknowledg
 where the process is killed in the middle of that call, which gives it no chance to clean up.
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import gc
@@ -15,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -81,7 +79,7 @@ class FailingFile:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
-    def __enter__(self) -> FailingFile:
+    def __enter__(self) -> Self:
         self._file.__enter__()
         return self
 

@@ -1,7 +1,5 @@
 """The command that puts maps to the test, as a user runs it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whole files: of two that write one at once, each ends as if it were alone."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import IO

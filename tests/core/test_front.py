@@ -1,7 +1,5 @@
 """What the front page shows is what the shipped models say now, and what their cards hold."""
 
-from __future__ import annotations
-
 import io
 import re
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """What is set aside, and that the rest is still collected."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import types

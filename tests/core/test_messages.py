@@ -1,7 +1,5 @@
 """Sentences that keep their parts: through exceptions, inside one another, and into another language."""
 
-from __future__ import annotations
-
 import pytest
 
 from core import messages

@@ -1,7 +1,5 @@
 """Files of named arrays, which numpy's own reader reads."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

@@ -1,7 +1,5 @@
 """Threads that ask at the same time are given one and the same value."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 

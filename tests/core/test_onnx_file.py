@@ -1,7 +1,5 @@
 """ONNX files of the shipped checkpoints, run by ONNX Runtime beside PyTorch."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Many items by one function, in one process (tests/core/test_ray.py: on two workers)."""
 
-from __future__ import annotations
-
 from core.parallel import each
 
 

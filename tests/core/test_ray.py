@@ -1,7 +1,5 @@
 """Several workers of a Ray cluster on this machine: the numbers of one process, and what a killed worker costs (`make ray`)."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Learning-rate schedules against PyTorch's and against their closed forms."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Scores against scikit-learn, and the reliability diagram against a loop."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

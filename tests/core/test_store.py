@@ -1,7 +1,5 @@
 """The bounded store, beside a plain list that does the same by hand."""
 
-from __future__ import annotations
-
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """What the process says of itself, against the kernel's own account."""
 
-from __future__ import annotations
-
 import os
 import resource
 import threading

@@ -1,7 +1,5 @@
 """Orders within their bounds, in their turns; the process that carries one out is measured by the system's own accounts."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the tests of pages share: who opens them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

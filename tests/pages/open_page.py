@@ -1,7 +1,5 @@
 """Opens a page in Streamlit's own test runner, as a link would, and reads its words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The attention view's scene on a page by Streamlit's own test runner, read by a second reader of its message."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

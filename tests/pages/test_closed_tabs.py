@@ -1,7 +1,5 @@
 """The whole server, visited over Streamlit's own websocket: tabs that were closed leave nothing behind."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

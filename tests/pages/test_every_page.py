@@ -1,7 +1,5 @@
 """The navigation, and who gets a feed of his own; a browser opens every page (`tests/browser/test_shell.py`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The flows that docs/architecture.md lists function by function: a page's run enters these functions, in this order."""
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Every address that the app ever had still opens a page."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

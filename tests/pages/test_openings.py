@@ -1,7 +1,5 @@
 """What a page opens with is what was computed for it when its HTML was asked for: its first run computes none of it again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

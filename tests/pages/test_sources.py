@@ -1,7 +1,5 @@
 """docs/sources.md names, for each section of the documents, views and words to be found there: each view has them."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ does not let go of the interpreter: here a second thread wakes every few millise
 than .2 s between two of its wakes. Seconds of the processor, so that a busy machine changes nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import random
 import threading

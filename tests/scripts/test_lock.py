@@ -1,7 +1,5 @@
 """The locks hold what requirements.txt and the image's extra pin, each with digests, and nothing of where it comes from."""
 
-from __future__ import annotations
-
 import re
 
 from tests.test_docs import ROOT

@@ -1,7 +1,5 @@
 """The mutants fit the code of today, and the run tells one that is noticed from one that is not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The browser's modules under Node's own test runner, on frames that Python encodes. Node is the one that playwright brings."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The terminal's sentences on 300 and more states of all bundled recordings, against numbers computed otherwise (D34)."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Integrated gradients: completeness, closed forms, a loop of our own, and inputs that were planted to be found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

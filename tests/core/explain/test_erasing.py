@@ -1,7 +1,5 @@
 """Parts until the answer changes: against an answer asked for one count after the other, and in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Deletion curves against closed forms, orders that are known, and files that go there and back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

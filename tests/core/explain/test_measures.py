@@ -1,7 +1,5 @@
 """Sums over parts against plain loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

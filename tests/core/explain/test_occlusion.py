@@ -1,7 +1,5 @@
 """Occlusion against closed forms and against painting the input by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Relevance against a two-layer model written out in numpy, its gradients by differences and its sums by loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

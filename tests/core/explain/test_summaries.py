@@ -1,7 +1,5 @@
 """Entropy against closed forms and torch's own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Attribution figures: each number by its right name, none lost on the way to the book."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Figures of faithfulness hold the numbers they are given, and nothing else."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.explain.faithfulness import RANDOM, Curves

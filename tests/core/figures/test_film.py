@@ -1,7 +1,5 @@
 """Pictures of a clip's frames: hands drawn where they were followed, and where they were tracked."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

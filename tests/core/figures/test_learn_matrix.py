@@ -1,7 +1,5 @@
 """Matrices with their numbers, and the other figures of the first four lecture pages: what is drawn is what was given."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The lecture's figures hold the arrays they were given: axes named, signed colours centred, text marked for translation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

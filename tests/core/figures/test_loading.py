@@ -1,7 +1,5 @@
 """A figure while another thread is still importing pandas, as the server does when it starts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

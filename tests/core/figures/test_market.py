@@ -1,7 +1,5 @@
 """The figure of predictions against the array it was given, and the digits of a price."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

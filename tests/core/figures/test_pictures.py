@@ -1,7 +1,5 @@
 """Picture figures: every pixel and frame where it belongs."""
 
-from __future__ import annotations
-
 import base64
 import io
 

@@ -1,7 +1,5 @@
 """Figures of signs, CTC and metrics: every number where it belongs, and what is impossible left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import orjson
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """Colours, measured by the published formulas: WCAG contrast, CIE Lab distance, Machado's colour-blindness matrices."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Traces and charts against `go.Figure`, by its own methods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

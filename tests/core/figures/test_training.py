@@ -1,7 +1,5 @@
 """The figure of a training run: the right series, empty ones left out."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import pytest
 

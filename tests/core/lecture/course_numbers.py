@@ -1,7 +1,5 @@
 """Numbers in the answers to the questions at the end of each lesson, each computed by the code that the lesson is about."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import permutations

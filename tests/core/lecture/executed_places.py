@@ -4,8 +4,6 @@ A function or property counts when it is called, a class when its `forward` is (
 constant when a function that reads it by name is called. `tests/core/conftest.py` follows every test that an entry names.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys

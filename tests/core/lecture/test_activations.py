@@ -1,7 +1,5 @@
 """Written activations and derivatives against PyTorch's and autograd."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

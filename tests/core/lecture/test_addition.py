@@ -1,7 +1,5 @@
 """The gradient of a sum against autograd."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

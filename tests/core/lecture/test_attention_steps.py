@@ -1,7 +1,5 @@
 """The steps against PyTorch's multi-head layer, a loop, and what masks and temperatures must do."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import get_args

@@ -1,7 +1,5 @@
 """Counts of built models against formulas, published sizes and the documents' own numbers; formulas against PyTorch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The order of the course, and the numbers in the answers to its questions."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The date task: formats, splits, conventions, and decoding against plain loops over the model."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

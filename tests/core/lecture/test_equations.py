@@ -1,7 +1,5 @@
 """The index of equations holds: every place, test and page that it names is there, and no section is missing."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

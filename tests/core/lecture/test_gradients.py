@@ -1,7 +1,5 @@
 """The written gradients against autograd and PyTorch's own layers, in float64."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

@@ -1,7 +1,5 @@
 """Every operation of the report's Matrix class exists where the table says, and does what a loop over elements does."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What moved between two states of a matrix: cells, rows, the largest change, rectangles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Normalisations, dropout and the depth study against PyTorch's layers."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Written optimisers against `torch.optim`, clipping, schedules and initialisation against PyTorch's own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every cell of every matrix with an origin is what its operands give; its line of code and its test are there."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Shuffled tokens: each claim of D21, with PyTorch's own layer as witness."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The encoding taken apart, against trigonometry and against what is known of it in closed form."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

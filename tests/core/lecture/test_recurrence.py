@@ -1,7 +1,5 @@
 """Unrolled cells: gradients against autograd, cells against PyTorch's, sequences against what they are said to be."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

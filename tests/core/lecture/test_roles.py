@@ -1,7 +1,5 @@
 """Roles of queries, keys and values against PyTorch's attention; the notebook's ids."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

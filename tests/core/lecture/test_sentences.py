@@ -1,7 +1,5 @@
 """Sentences of the lecture that say something of their figure, held against the figure's numbers."""
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import product

@@ -1,7 +1,5 @@
 """How many decimals a printed calculation shows."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

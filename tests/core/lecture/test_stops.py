@@ -1,7 +1,5 @@
 """The lecture's stops: every sentence against numbers computed otherwise, by numpy and by the released network."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

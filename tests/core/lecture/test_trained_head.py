@@ -1,7 +1,5 @@
 """The trained head of the lesson on attention: held against the whole head's weights and against MiniLM."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import softmax

@@ -1,7 +1,5 @@
 """Feeds that follow a script, and waits that end."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """Books and small models that several tests of the market use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recordings with a journal of calls, made event by event."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

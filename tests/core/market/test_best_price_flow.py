@@ -1,7 +1,5 @@
 """Size added and removed at the best prices: against order-flow imbalance by its published formula, and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.market.features import best_price_flow

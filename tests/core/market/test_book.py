@@ -1,7 +1,5 @@
 """Books and their files: what is read, what is refused and in which words, and the grid against pandas."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Calibration and calls: planted answers found again, and scipy's minimum."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

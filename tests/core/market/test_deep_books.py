@@ -1,7 +1,5 @@
 """A session of books with more than ten levels a side: the model reads ten, the recorder gets all of them."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

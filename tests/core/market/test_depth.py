@@ -1,7 +1,5 @@
 """Price bands against a sum in a loop, as changes, in files and in frames; the bundled ones against the ten levels."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Iterable

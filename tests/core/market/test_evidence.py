@@ -1,7 +1,5 @@
 """Which moments decided: a TLOB that is trained to read one known moment must be found out by the methods that claim to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Input transforms against a number-by-number twin, and what they promise: no look-ahead, no scale, a mirror."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

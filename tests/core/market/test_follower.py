@@ -1,7 +1,5 @@
 """A page, a recording and a journal made again take the same steps, and a row is predicted once, whoever looks."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The grid: one row every 250 ms, the last book known then, nothing past the limit and nothing into a pause."""
 
-from __future__ import annotations
-
 import asyncio
 from bisect import bisect_right
 from collections.abc import Sequence

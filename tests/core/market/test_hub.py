@@ -1,7 +1,5 @@
 """The hub: one session per feed, shared by its viewers, stopped some time after the last one left; nothing left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading

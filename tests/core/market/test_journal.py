@@ -1,7 +1,5 @@
 """The journal of predictions: written before the outcome is known, and made again from the files alone, here by other means."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence

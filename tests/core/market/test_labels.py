@@ -1,7 +1,5 @@
 """Labels against loops that say D8 in words, and against pandas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Light on a running market: beside the whole integral, and how often it is computed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """A predictor from disk: what it answers, whom it recognises, what it refuses."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

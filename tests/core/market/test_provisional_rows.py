@@ -1,7 +1,5 @@
 """Rows that the venue has not confirmed (D27) are shown and predicted on, but neither scored nor kept; and live time."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Reasons of a forecast: beside a model whose answer is known in closed form, and beside plain loops about the shipped one."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """However a recording ends, its rows are on disk; what an earlier one left behind is restored or removed."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A session with scripted feeds: warm-up, gaps, predictions, statuses, winding back, and all kinds of ends."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The states of a feed's day, against a count minute by minute."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Frames of a session against the session's own view and export; scores in a frame against scikit-learn."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import Mock
@@ -38,7 +36,7 @@ class Screen:
     step: int = -1
 
     @classmethod
-    def empty(cls) -> Screen:
+    def empty(cls) -> "Screen":
         return cls(np.zeros((0, WIDTH)), np.zeros((0, 4)), np.zeros((0, len(SCORES))))
 
     def take(self, frame: bytes) -> None:

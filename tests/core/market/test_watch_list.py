@@ -1,7 +1,5 @@
 """What is recorded again after a restart, and the oldest hours that go at a limit."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

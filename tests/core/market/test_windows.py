@@ -1,7 +1,5 @@
 """Frozen windows: what they refuse, what a file has of them, and which rows of a recording can end one."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

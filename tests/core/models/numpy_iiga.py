@@ -1,7 +1,5 @@
 """IIGA's sub-layers in numpy alone, written from sections 4 to 10 of the document."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """TLOB's forward pass in numpy alone, written from the document's listing: what the torch model is held against."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

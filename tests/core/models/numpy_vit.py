@@ -1,7 +1,5 @@
 """The ViT's forward pass in numpy alone, written from vit-report sections 1 and 2: what the torch model is held against."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """The compact convolutional transformer: its convolutions are EfficientNet-Lite0's, and its cells lie where patches lie."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

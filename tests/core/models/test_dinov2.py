@@ -1,7 +1,5 @@
 """DINOv2 beside PyTorch's own layers with the same weights."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """Folded convolutions say what the trained ones say."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

@@ -1,7 +1,5 @@
 """IIGA against a numpy twin, and what its masks promise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """MiniLM beside PyTorch's own encoder layers with the same weights."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

@@ -1,7 +1,5 @@
 """MobileNetV2 against the published table of names and shapes, and its block against torch.nn.functional."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

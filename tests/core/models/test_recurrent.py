@@ -1,7 +1,5 @@
 """Our recurrent cells against PyTorch's own, and each equation against plain arithmetic."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

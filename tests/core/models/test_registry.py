@@ -1,7 +1,5 @@
 """The models by name: what every card needs to become a network."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """SmolLM2 on a small size beside numpy; the one that is set up is in tests/core/words/test_writer.py."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

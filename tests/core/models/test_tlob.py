@@ -1,7 +1,5 @@
 """TLOB against a numpy twin, PyTorch's own layers and the document's counts."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

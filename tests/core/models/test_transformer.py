@@ -1,7 +1,5 @@
 """The encoder-decoder against `torch.nn.Transformer` with the same weights."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """The ViT against a numpy twin and PyTorch's own post-norm encoder layer; its starts, its shapes, its counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Attention against PyTorch's own layer and against a loop."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

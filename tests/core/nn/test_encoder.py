@@ -1,7 +1,5 @@
 """Encoder layers equal PyTorch's, and an answer that works out one token equals the whole pass's."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

@@ -1,7 +1,5 @@
 """The position-wise network against its formula."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Grouped heads, rotary positions, RMSNorm, SwiGLU and whole-number weights against PyTorch and closed forms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

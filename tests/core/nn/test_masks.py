@@ -1,7 +1,5 @@
 """Masks against the sentence that defines each, cell by cell."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

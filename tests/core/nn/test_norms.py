@@ -1,7 +1,5 @@
 """BiN against its formula, by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Positional encodings against their closed forms, a number at a time."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

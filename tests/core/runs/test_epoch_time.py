@@ -1,7 +1,5 @@
 """The timing is of real steps on the devices there are; what it comes to on a clock is no test's business."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Training runs as tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whose request is the machine's own, and the table of roles and actions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import pytest

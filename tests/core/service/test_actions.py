@@ -3,8 +3,6 @@
 What lies below is replaced by a note that it was reached, so that a refusal is known to come before anything is done.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Callable

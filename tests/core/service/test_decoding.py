@@ -1,7 +1,5 @@
 """What strangers send is decoded to the same pixels as here, and no file takes more than its budget, or others' turns."""
 
-from __future__ import annotations
-
 import io
 import threading
 import time

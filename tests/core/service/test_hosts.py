@@ -1,7 +1,5 @@
 """Names that the server answers to, and whose pages' requests it takes."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

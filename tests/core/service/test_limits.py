@@ -1,7 +1,5 @@
 """What may be held at once, by all and by address."""
 
-from __future__ import annotations
-
 import pytest
 
 from core import workers

@@ -1,7 +1,5 @@
 """Structured logs: what they say, and what they keep to themselves."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """The process's health, and its metrics as Prometheus' own parser reads them."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """How much visitors may keep uploaded, each, those of one address and all together."""
 
-from __future__ import annotations
-
 from core.service.limits import MIB, Limit
 from core.service.uploads import UploadCaps
 

@@ -1,7 +1,5 @@
 """The teaching CTC against torch's, against all paths written out, and against a closed form of their number."""
 
-from __future__ import annotations
-
 from itertools import chain, pairwise, product
 from math import comb
 

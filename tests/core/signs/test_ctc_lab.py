@@ -1,7 +1,5 @@
 """The lab's problems: columns that lose nothing, edits that read back, collapse in two steps."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import numpy as np

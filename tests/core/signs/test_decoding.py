@@ -1,7 +1,5 @@
 """The best path against brute force over all paths."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Levenshtein's table against the library jiwer."""
 
-from __future__ import annotations
-
 import jiwer
 import numpy as np
 import pytest

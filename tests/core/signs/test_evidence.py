@@ -1,7 +1,5 @@
 """Which frames a gloss came from: by hand, by loops, on models in which the answer is known, and on the bundled clips."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hands to copy: how far a hand is from the examples of a sign."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.signs.examples import DIFFERS, examples, finger_distances, fingers_that_differ

@@ -1,7 +1,5 @@
 """One clip in many encodings: each is what a browser shows of it, by its pixels and by what is read in it (D41)."""
 
-from __future__ import annotations
-
 import io
 import struct
 from collections.abc import Sequence

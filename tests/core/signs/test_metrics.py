@@ -1,7 +1,5 @@
 """WER, BLEU and ROUGE-L against their libraries and against counts by hand."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from itertools import pairwise

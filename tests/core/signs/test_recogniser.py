@@ -1,7 +1,5 @@
 """A checkpoint at work: what its card says, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One clip, read once: what the recogniser says, lined up with time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The bundled clips and tracks are what their lists say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import av

@@ -1,7 +1,5 @@
 """What the model sees of tracked sentences."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.signs.tracks import FEATURES, Scale, about_the_nose, features, normalised

@@ -1,7 +1,5 @@
 """Real files through the real decoder: every kind, turned, cut off, too long, too large, or no film at all."""
 
-from __future__ import annotations
-
 from itertools import count
 from types import SimpleNamespace
 from typing import get_args

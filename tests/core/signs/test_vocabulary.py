@@ -1,7 +1,5 @@
 """Glosses and their indices."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.signs.vocabulary import BLANK, BLANK_NAME, Vocabulary

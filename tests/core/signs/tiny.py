@@ -1,7 +1,5 @@
 """Two tiny untrained IIGAs in a folder, as the shipped checkpoints are named: one reads frames, one tracks."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

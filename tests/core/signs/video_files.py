@@ -1,7 +1,5 @@
 """Films made by PyAV for tests: what a frame shows tells which one it is."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 from collections.abc import Iterable, Sequence

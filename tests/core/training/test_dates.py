@@ -1,7 +1,5 @@
 """Training on written dates: what a batch holds, that it learns, and what its card says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The training loop against a loop written out by hand, and its promises: resuming, averaging, stopping."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

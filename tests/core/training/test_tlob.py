@@ -1,7 +1,5 @@
 """Preparing markets and drawing windows: splits that do not touch, thresholds that know only the training part, fair odds."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

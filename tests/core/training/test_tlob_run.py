@@ -1,7 +1,5 @@
 """From files to a checkpoint and back to its numbers: the command line as a user runs it."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Numbers of a run for a program that draws them, read back by TensorBoard's own reader."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

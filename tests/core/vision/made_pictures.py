@@ -1,7 +1,5 @@
 """Drawn pictures of no garments on white: a page of text, a mug, shapes and a face."""
 
-from __future__ import annotations
-
 from PIL import Image, ImageDraw, ImageFont
 
 WORDS = "the quick brown fox jumps over the lazy dog and so on until the line ends "

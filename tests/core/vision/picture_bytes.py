@@ -1,7 +1,5 @@
 """Picture files written by hand, tag by tag and chunk by chunk: independent of the library that reads them."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib

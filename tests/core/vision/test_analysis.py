@@ -1,7 +1,5 @@
 """A reading agrees with the classifier it comes from, and its three measures with the functions that define them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

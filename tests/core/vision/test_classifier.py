@@ -1,7 +1,5 @@
 """The classifier: what it computes against the model asked by hand, its card's demands, and the words of its refusals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

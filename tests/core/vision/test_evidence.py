@@ -1,7 +1,5 @@
 """The measures put to a question whose answer is known: one patch decides, and nothing else can."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

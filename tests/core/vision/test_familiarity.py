@@ -1,7 +1,5 @@
 """Strangeness against scikit-learn's covariance and SciPy's Mahalanobis distance."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The finder's boxes on made readings, and a garment in a scene of something else."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image

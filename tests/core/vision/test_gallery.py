@@ -1,7 +1,5 @@
 """The bundled garments: their number, order and labels, and the recorded digests of what they were cut from."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

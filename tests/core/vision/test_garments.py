@@ -1,7 +1,5 @@
 """Several garments in one picture: boxes of drawn shapes, what counts as one, and the order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

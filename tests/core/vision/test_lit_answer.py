@@ -1,7 +1,5 @@
 """The answer in short: light by what stands out, and one name or two."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

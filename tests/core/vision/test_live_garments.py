@@ -1,7 +1,5 @@
 """Garments before a camera: one frame as the classifier answers it, the average over frames, maps by the clock."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

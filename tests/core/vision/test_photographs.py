@@ -1,7 +1,5 @@
 """Photographs in Parquet files: the ten kinds (D30), and the sentence for each bad folder or file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -3,8 +3,6 @@
 The files are written from the array that they must give, by hand where the library that would write them is the one that reads.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from functools import cache

@@ -1,7 +1,5 @@
 """Decoding: every kind, mode and orientation against the pixels that went in, and one sentence for each bad file."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import struct

@@ -1,7 +1,5 @@
 """Preprocessing: the data set's own images pass untouched, and each step against a closed form or a library."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The network that sees anything, beside what onnxruntime gives for the published graph (`python -m lab.bundle.sight`)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The set-up step of the network that sees anything, on a small graph of its form."""
 
-from __future__ import annotations
-
 import hashlib
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pictures that lie on a side: by how much, in doubt, and how they are prepared; the model is one that knows which way is up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The walk through the ViT ends where the model's own forward pass ends, and meets its maps on the way."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -3,8 +3,6 @@
 Its checkpoint lies in `tests/fixtures/vit`; `python -m tests.core.vision.tiny_vit` makes it anew.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a next word hangs on, and the card, beside plain ways of computing the same."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

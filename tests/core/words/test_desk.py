@@ -1,7 +1,5 @@
 """Turns of those who write on, what bars are drawn from, and the network that is given back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The bundled rows of the lesson's words: those of MiniLM's table, and near to whom the table says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

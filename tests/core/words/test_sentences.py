@@ -1,7 +1,5 @@
 """MiniLM on sentences, beside a plain reference written from the published weights' file."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

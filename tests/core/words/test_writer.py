@@ -1,7 +1,5 @@
 """SmolLM2 as it is set up, beside what transformers' LlamaForCausalLM made of the same published file."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The set-up step of the network that writes, on a small file of GGUF's form, read back by the package gguf."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """The benchmark's arithmetic under a clock of its own, its references, and the command."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

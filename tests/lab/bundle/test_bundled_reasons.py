@@ -1,7 +1,5 @@
 """The deletion test of a forecast's reasons, beside every order, and what the terminal reads of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path

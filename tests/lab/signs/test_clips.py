@@ -1,7 +1,5 @@
 """The generator of clips: the same for the same seed, and what its labels say is what its frames show."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

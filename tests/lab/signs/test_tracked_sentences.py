@@ -1,7 +1,5 @@
 """Reading tracked sentences, their signers' scales and their frames' glosses."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Augmentation: exact where it moves whole pixels, repeatable, and inside the frame."""
 
-from __future__ import annotations
-
 import torch
 
 from lab.training.augment import Augmentation, PhotographAugmentation, augment, erased

@@ -1,7 +1,5 @@
 """Training IIGA: variations keep what they must, steps lower the loss, and the command line goes from folder to checkpoint."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Material for the landmarks' training: parted by signer and recording, refused in a sentence where that leaves nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

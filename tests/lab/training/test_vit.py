@@ -1,7 +1,5 @@
 """The ViT's training task: what it draws, what it minimises, and a small run from files to card."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The scores of `evaluate vit` on photographs: against counts made by hand from the classifier's own answers, and by command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The CCT's training: what its batches hold, what it minimises, and a small run from files to a card that answers photographs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

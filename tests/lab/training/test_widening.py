@@ -1,7 +1,5 @@
 """A widened network against the narrow one it began as."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

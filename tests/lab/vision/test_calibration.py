@@ -1,7 +1,5 @@
 """Temperature scaling against torch's own minimiser and against data made with a known temperature."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """IDX files: a round trip, every way to be damaged, the split, and the download against a server of our own."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import struct

@@ -1,7 +1,5 @@
 """A small trained ViT in the place of the shipped one, and links that are noted: a page alone has nowhere to link to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

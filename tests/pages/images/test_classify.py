@@ -1,7 +1,5 @@
 """The classify page by Streamlit's own test runner: what it says is what the classifier says, and its link opens it again."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

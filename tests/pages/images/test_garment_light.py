@@ -1,7 +1,5 @@
 """Light on a garment by Streamlit's own test runner: what the stage holds is the model's, and what lies behind the answer."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

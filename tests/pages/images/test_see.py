@@ -1,7 +1,5 @@
 """Any photograph: what the page says is what the network gives, and a patch that is rubbed out is asked without."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

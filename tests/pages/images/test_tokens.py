@@ -1,7 +1,5 @@
 """The steps from patches to tokens by Streamlit's own test runner: its numbers are the model's."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

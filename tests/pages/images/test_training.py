@@ -1,7 +1,5 @@
 """The training of the model that answers, a view under Garments, by Streamlit's own test runner."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The notebook that a lesson offers, without its button being pressed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Draws a part of a lesson at any state of its dials without a browser or a session, and keeps everything that it draws."""
 
-from __future__ import annotations
-
 import json
 import random
 import runpy

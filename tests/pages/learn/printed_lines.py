@@ -1,7 +1,5 @@
 """Arithmetic of printed LaTeX: of a line `a = b = c`, those neighbours that are numbers alone, evaluated."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The attention-steps page by Streamlit's own test runner: every widget moves, edits live in the link."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

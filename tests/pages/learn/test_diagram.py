@@ -1,7 +1,5 @@
 """Block diagrams: their links, words and room; and what moved, on the page: a change is told and taken back."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """The page of the equation index by Streamlit's own test runner: search, pages, links, both languages."""
 
-from __future__ import annotations
-
 from core.lecture.equations import equations, search
 from core.models.tlob import TLOB, TLOBConfig
 from pages.shared.navigation import ENTRIES, ROOT

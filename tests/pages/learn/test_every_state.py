@@ -1,7 +1,5 @@
 """Every part of the lessons, at the ends of its dials (D34): equations, checks and sentences are of that state."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterator

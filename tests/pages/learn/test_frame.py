@@ -1,7 +1,5 @@
 """The parts all lecture pages share."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

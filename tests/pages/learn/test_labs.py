@@ -1,7 +1,5 @@
 """The CTC and metrics lessons by Streamlit's own test runner; `test_every_state` has their numbers at every dial's ends."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """The permutation page by Streamlit's own test runner: its claims, and orders live in the link."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

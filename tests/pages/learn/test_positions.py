@@ -1,7 +1,5 @@
 """The positional-encoding page by Streamlit's own test runner: a link, learned positions, nonsense."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """ "Predict first": the question of every part, against what the part shows once its dial stands there."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

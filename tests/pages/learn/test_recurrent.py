@@ -1,7 +1,5 @@
 """The recurrent-cells page by Streamlit's own test runner: links, and what cannot be used."""
 
-from __future__ import annotations
-
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.navigation import ROOT

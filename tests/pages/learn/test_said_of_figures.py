@@ -1,7 +1,5 @@
 """States in which a page once said something that its figure did not show."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

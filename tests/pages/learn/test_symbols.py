@@ -1,7 +1,5 @@
 """One symbol, one meaning over all lessons (D36): formulas, diagrams and the index of equations against the glossary."""
 
-from __future__ import annotations
-
 import ast
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Every view's notebook, with the values that its page puts in, runs and finds the numbers on screen."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Words, the network that writes: its page without the weights, and with them as a link opens it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The panels on recalibration and on the calls of today: what they say before, while and after enough is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest

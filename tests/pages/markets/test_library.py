@@ -1,7 +1,5 @@
 """The page of recordings by Streamlit's own test runner, over a library of two days."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

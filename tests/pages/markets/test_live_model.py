@@ -1,7 +1,5 @@
 """The card on the live page: the shipped model's test results stand beside the rules', and beside the document's form (D6)."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The scoreboard of the live page says since when it scores, and what."""
 
-from __future__ import annotations
-
 from itertools import cycle
 from pathlib import Path
 

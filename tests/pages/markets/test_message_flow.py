@@ -1,7 +1,5 @@
 """The flow of a message to its pixel that docs/architecture.md lists, from ccxt's real client to a viewer."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sys

@@ -1,7 +1,5 @@
 """Several panes by Streamlit's own test runner, with a tiny untrained TLOB that looks at 24 rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The live page's websocket without a browser: who is let in, who falls behind, and what is done once for all viewers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import weakref

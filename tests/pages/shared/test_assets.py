@@ -1,7 +1,5 @@
 """What the browser gets besides Streamlit's own files."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import re

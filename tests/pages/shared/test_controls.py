@@ -1,7 +1,5 @@
 """Shared controls: presentation mode in the URL, tables that come out as they went in, states in one sentence."""
 
-from __future__ import annotations
-
 from io import BytesIO, StringIO
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Results that are computed once while they are kept."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Languages: which one is shown, its numbers and dates, and that nothing is missing."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

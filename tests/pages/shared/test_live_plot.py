@@ -1,7 +1,5 @@
 """The plot component's Python side; what the browser does with it is in tests/browser."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a visitor may do, by the server's address and its sign-in."""
 
-from __future__ import annotations
-
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest

@@ -1,7 +1,5 @@
 """The search finds what readers call things, in both languages."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

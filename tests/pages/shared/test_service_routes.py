@@ -1,7 +1,5 @@
 """The server's answers besides pages, by ASGI: no server runs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

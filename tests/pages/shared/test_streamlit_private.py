@@ -1,7 +1,5 @@
 """What is used of Streamlit besides its documented interface is there and does as we need; else a test names the release."""
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Uploads are looked at before they are read: those that would be too much are refused with a sentence."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A page's choices and the URL, by Streamlit's own test runner."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the sign pages need when one of them runs alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

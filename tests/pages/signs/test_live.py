@@ -1,7 +1,5 @@
 """The live camera: what its socket accepts, what it answers, and what the page says where hands cannot be found."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

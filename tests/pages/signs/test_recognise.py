@@ -1,7 +1,5 @@
 """The recognition page by Streamlit's own test runner, with two tiny untrained IIGAs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

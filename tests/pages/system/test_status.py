@@ -1,7 +1,5 @@
 """The System page: an epoch is timed when asked for, on the devices there are."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

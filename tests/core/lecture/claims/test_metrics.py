@@ -1,7 +1,5 @@
 """Claims of the metrics lab, against edits counted by recursion and n-grams by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Walks a part through the extremes of its dials and holds each claim against numbers that the test computes in its own way."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

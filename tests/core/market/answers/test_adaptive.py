@@ -1,7 +1,5 @@
 """Recalibration from the past alone: scipy's minimum, planted drifts found again, and a planted future that may not help."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

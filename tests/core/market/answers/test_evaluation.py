@@ -1,7 +1,5 @@
 """The evaluation of whole files against a loop over rows, and scikit-learn's scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

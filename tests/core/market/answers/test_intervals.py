@@ -1,7 +1,5 @@
 """The block bootstrap against a loop, and against the known variance of a mean; intervals of a mean against scipy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

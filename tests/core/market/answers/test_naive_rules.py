@@ -1,7 +1,5 @@
 """The naive rules against loops over rows and outcomes, one after the other, and against pandas; each defined once."""
 
-from __future__ import annotations
-
 import ast
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The one answer of a head against whole files: scikit-learn's scores, the naive rules of a file, and log-losses row by row."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Predictions at every row of a file against a loop over rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

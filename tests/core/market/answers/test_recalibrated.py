@@ -1,7 +1,5 @@
 """`evaluate tlob --adaptive` over a file, and its summary against scores taken here."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

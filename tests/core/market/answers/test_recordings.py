@@ -1,7 +1,5 @@
 """Recordings of a folder by market and day."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scores of recordings against scikit-learn, scipy-free sums written out, and the evaluation of one file."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a session keeps as outcomes arrive, against the same measures over the whole of it at once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The running score against the evaluation of whole files, and against loops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

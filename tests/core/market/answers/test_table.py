@@ -1,7 +1,5 @@
 """The table of answers: scores by group are scikit-learn's, and counted one by one they are those of the whole."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a call is worth, by hand on a few rows, by loops, and by scipy's bootstrap."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

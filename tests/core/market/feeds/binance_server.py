@@ -4,8 +4,6 @@ Spot and USD-M: exchangeInfo, depth snapshots, and sockets with SUBSCRIBE, diff-
 own (two plain dicts) to answer snapshots from, and misbehaves on request.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gzip
@@ -13,7 +11,7 @@ import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from aiohttp import WSMsgType, web
@@ -108,7 +106,7 @@ class BinanceServer:
 
     # -- life ---------------------------------------------------------------------------------------------------------
 
-    async def __aenter__(self) -> BinanceServer:
+    async def __aenter__(self) -> Self:
         app = web.Application()
         app.router.add_get("/{api}/{version}/exchangeInfo", self._exchange_info)
         app.router.add_get("/{api}/{version}/depth", self._depth)

@@ -4,8 +4,6 @@ One made-up market, its book a dictionary per side. Each step changes it, and go
 loses it. A server can refuse, fall silent, delist its market and go away.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """What a session and a recording of it make of a fault, with the real ccxt."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

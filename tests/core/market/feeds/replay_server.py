@@ -3,8 +3,6 @@
 Whoever subscribes first is sent the captured snapshot, and later ones the book as it is by then in the same form.
 """
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

@@ -1,7 +1,5 @@
 """A venue's answer has a bound in bytes, unpacked, and comes from its own host."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

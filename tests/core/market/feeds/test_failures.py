@@ -1,7 +1,5 @@
 """Errors as ccxt and aiohttp really raise and nest them."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import random

@@ -1,7 +1,5 @@
 """No fault of a venue leaves a wrong row (D27): recorded with the real ccxt, compared with the venue's own book."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """The live feed with ccxt's real client, against a local server that replays what Binance sent."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging
@@ -36,15 +34,6 @@ def feed_of(server: BinanceServer, **options: Any) -> LiveFeed:
     return LiveFeed("binance", options.pop("symbol", server.wire.symbol), configure=server.configure, **options)
 
 
-@asynccontextmanager
-async def following(
-    name: str, *, server_options: dict[str, Any] | None = None, **options: Any
-) -> AsyncIterator[tuple[BinanceServer, Reader]]:
-    server = BinanceServer(fixture(name), **(server_options or {}))
-    async with server, aclosing(feed_of(server, **options).events()) as events:
-        yield server, Reader(events)
-
-
 class Reader:
     """Reads a feed's events and keeps what went by."""
 
@@ -73,6 +62,15 @@ class Reader:
     @property
     def statuses(self) -> list[StatusChange]:
         return [event for event in self.seen if isinstance(event, StatusChange)]
+
+
+@asynccontextmanager
+async def following(
+    name: str, *, server_options: dict[str, Any] | None = None, **options: Any
+) -> AsyncIterator[tuple[BinanceServer, Reader]]:
+    server = BinanceServer(fixture(name), **(server_options or {}))
+    async with server, aclosing(feed_of(server, **options).events()) as events:
+        yield server, Reader(events)
 
 
 @pytest.fixture(autouse=True)

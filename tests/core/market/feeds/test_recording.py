@@ -1,7 +1,5 @@
 """Order and virtual time only: no test here waits for a clock."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """What nine venues really sent, served to the app's own feed: every book equals one kept by plain dictionaries."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A state of the market is not its end: 75 s of each, on three protocols, with the real ccxt, in virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable

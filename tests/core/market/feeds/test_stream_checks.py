@@ -1,7 +1,5 @@
 """The checks of a streamed book: Kraken's checksum against Kraken's published example, Bybit's numbers, and compared levels."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Each trade once, over cuts, at the feed: so the recording, the tape and volume delta have it once."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

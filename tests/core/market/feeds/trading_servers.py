@@ -1,7 +1,5 @@
 """Servers on 127.0.0.1 that trade, too: at each connection they send their last twenty trades again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Faults of an exchange, each as what a server of the loopback does, one of each kind in docs/faults.md: see `fault_outcomes`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A recorded feed of a loopback server, in virtual time: 75 s of a market pass in a moment of this machine's."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager

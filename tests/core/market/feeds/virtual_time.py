@@ -1,7 +1,5 @@
 """An event loop whose clock jumps to the next timer instead of waiting for it, and all clocks of the market after it."""
 
-from __future__ import annotations
-
 import asyncio
 import selectors
 import sys

@@ -1,7 +1,5 @@
 """Small files that are made to take the machine: each is refused in one sentence, and nothing of it stays."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import subprocess

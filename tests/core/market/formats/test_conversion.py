@@ -3,8 +3,6 @@
 LOBSTER's, tardis.dev's and FI-2010's files are made here to their published descriptions, from a real book's rows.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from datetime import UTC, datetime

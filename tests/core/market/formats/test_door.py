@@ -3,8 +3,6 @@
 Books are made here by counting, and what is right of them is written out by hand or computed by the standard library.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

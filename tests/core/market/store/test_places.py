@@ -1,7 +1,5 @@
 """Files below a folder, and every text that is none: answered with files or a sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What was saved in a write-ahead file comes back, however its process ended and whatever happened to it since."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sqlite3

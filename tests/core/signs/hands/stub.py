@@ -1,7 +1,5 @@
 """A hand finder that sees a bright square as a hand, for tests without the models."""
 
-from __future__ import annotations
-
 import numpy as np
 from PIL import Image
 

@@ -1,7 +1,5 @@
 """The published models on a bundled film (`make hands` fetches them): a turned, mirrored or shrunk hand is the same hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image

@@ -1,7 +1,5 @@
 """Palms, regions and features against hand-written numbers, and invariances that hold exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image

@@ -1,7 +1,5 @@
 """The set-up step: what it takes out of the package, and what it says where something is wrong."""
 
-from __future__ import annotations
-
 import hashlib
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From frames to glosses: following, abstaining without a hand, and the rolling window, on a finder that sees bright squares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
