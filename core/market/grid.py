@@ -1,6 +1,6 @@
 """The grid of time: rows every 250 ms, the last book known then where it was observed (D27, D32).
 
-Files become rows by `grid_rows`, feeds by `core.market.feeds.sampling.Grid`, nothing elsewhere. A row needs a book that is few
+Files become rows by `grid_rows`, feeds by `RowTimes`, one book after another, nothing elsewhere. A row needs a book that is few
 sampling intervals old at most, and later word that it held until then: the next book of a file, a message of the venue.
 """
 
@@ -43,6 +43,50 @@ def sampling_interval(timestamps: NDArray[np.int64]) -> int:
 def carry_ms(timestamps: NDArray[np.int64]) -> int:
     """Milliseconds that a file's books are carried: `CARRIED_INTERVALS` of its own sampling intervals, `MAX_CARRY_MS` at most."""
     return min(MAX_CARRY_MS, CARRIED_INTERVALS * sampling_interval(timestamps))
+
+
+class RowTimes:
+    """Grid times that one book after another stands for; those of a file's books are `grid_rows`.
+
+    Args:
+        carry_ms: longest that a book is carried.
+        holds: whether a book holds until the next, whenever that comes; else nothing but the next one says that the last one
+            held, and none is carried into a pause.
+    """
+
+    def __init__(self, carry_ms: int, *, holds: bool) -> None:
+        self._carry_ms, self._holds = carry_ms, holds
+        self._book_ms: int | None = None
+        self._next_ms = 0
+
+    def forget(self) -> None:
+        """No book is carried from here on; the next one starts a new stretch."""
+        self._book_ms = None
+
+    def until(self, now_ms: int) -> list[int]:
+        """Times up to then that the last book stands for, each given once."""
+        if self._book_ms is None:
+            return []
+        times = list(range(self._next_ms, min(now_ms, self._book_ms + self._carry_ms) + 1, STEP_MS))
+        self._next_ms += STEP_MS * len(times)
+        if self._next_ms <= now_ms:
+            self.forget()
+        return times
+
+    def step(self, at_ms: int) -> tuple[list[int], list[int]] | None:
+        """Times that the last book stands for until this one, and its own where it lies on the grid; None for an older one.
+
+        One older than any that could still be carried means that a recording was wound back: it starts a new stretch.
+        """
+        if self._book_ms is not None and at_ms < self._book_ms <= at_ms + self._carry_ms:
+            return None
+        if self._book_ms is not None and (at_ms < self._book_ms or (not self._holds and at_ms > self._book_ms + self._carry_ms)):
+            self.forget()
+        before = self.until(at_ms - 1)
+        if self._book_ms is None:
+            self._next_ms = -(-at_ms // STEP_MS) * STEP_MS
+        self._book_ms = at_ms
+        return before, self.until(at_ms)
 
 
 def grid_rows(timestamps: NDArray[np.int64], carry: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from core.market.answers.ahead import WIDEST
+from core.market.answers.intervals import spaced
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.answers.scoreboard import Scoreboard
-from core.market.answers.value import spaced
 from core.market.labels import Head, fit_alpha, moves_after
 from core.market.predictor import Predictions, load_predictor
 from core.market.reasons import UsualInputs, window_reasons, without_order

@@ -15,6 +15,31 @@ STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262
 """Student's t, the 97.5 % quantile, for 1 to 9 degrees of freedom."""
 
 
+class Spacing:
+    """Choice of outcomes that do not overlap: the first, and each next one at least `apart` later."""
+
+    def __init__(self, apart: int) -> None:
+        self._apart, self._free = apart, -math.inf
+
+    def step(self, at: int) -> bool:
+        """Tells whether the next outcome, at that time, is one of them."""
+        if at < self._free:
+            return False
+        self._free = at + self._apart
+        return True
+
+
+def spaced(times: NDArray[np.int64], apart: int) -> NDArray[np.int64]:
+    """Indices of those of these outcomes (n,), at rising times, that `Spacing` takes."""
+    kept: list[int] = []
+    following = np.searchsorted(times, times + apart).tolist()
+    place = 0
+    while place < len(following):
+        kept.append(place)
+        place = following[place]
+    return np.array(kept, dtype=np.int64)
+
+
 def block_length(rows: int, horizon: int) -> int:
     """Rows per block: four horizons and at least 200 (50 s), so that overlapping labels mostly share one; at most an eighth."""
     return max(1, min(max(200, 4 * horizon), rows // 8))

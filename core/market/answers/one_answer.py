@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.answers.ahead import Lead, RuleForecasts, Standing
+from core.market.answers.intervals import Spacing
 from core.market.answers.naive import HALF_LIFE, NAIVE, Momentum, Rates
 from core.market.answers.recalibration import FREQUENCIES, AdaptiveHead, Recalibrated, likeliest
 from core.market.answers.table import Scores
@@ -141,7 +142,7 @@ class AnswerBoard:
         self.leads, self.here = [none for _ in heads], list(self.before)
         self._decided = [Standing.UNDECIDED for _ in heads]
         self._lost = np.zeros(len(heads))  # log-losses of the answers, over all outcomes
-        self._free_ms = [0] * len(heads)  # when an outcome no longer overlaps those that were compared
+        self._spacing = [Spacing(horizon * STEP_MS) for _, horizon in heads]
         self._lately = [Rates(HALF_LIFE) for _ in heads]
         self.gap()
 
@@ -197,12 +198,11 @@ class AnswerBoard:
         self._confusion[head, np.arange(len(calls)), truth, calls] += 1
         self._lately[head].step(truth)
         self._rules.learn(head, rules.calls[head], truth)
-        if when >= self._free_ms[head]:
+        if self._spacing[head].step(when):
             self._right[head] += calls == truth
             self._go_on(head, self.leads[head].after(answer.adapted, rules.forecasts[head], truth, when))
             standing = self.leads[head].standing
             self._decided[head] = self._decided[head] if standing is Standing.UNDECIDED else standing
-            self._free_ms[head] = when + one.horizon * STEP_MS
         return truth
 
     def _begin(self, head: int) -> None:
@@ -211,7 +211,7 @@ class AnswerBoard:
         self._lately[head] = Rates(HALF_LIFE)
         self._rules.forget(head)
         self._go_on(head, Lead.none(len(RIVALS)))
-        self._decided[head], self._free_ms[head] = Standing.UNDECIDED, 0
+        self._decided[head], self._spacing[head] = Standing.UNDECIDED, Spacing(self._heads[head][1] * STEP_MS)
 
     def _go_on(self, head: int, lead: Lead) -> None:
         """A head's lead is this now."""

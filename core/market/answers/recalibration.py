@@ -11,9 +11,10 @@ and 9.2).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ EXPERTS: Final = ("uniform", "frequencies", "written", "fitted")
 FREQUENCIES: Final = EXPERTS.index("frequencies")
 PACE_OF_WEIGHTS: Final = 0.25
 """Weight of an outcome is this over the horizon; chosen, as the experts were, on recordings of six markets (docs/value.md)."""
+Item = TypeVar("Item")
 Thresholds = Literal["card", "past"]
 """Source of the label thresholds: the checkpoint's card, or the market's own first quarter hour."""
 
@@ -199,6 +201,19 @@ class RecalibratedRows:
     alpha: float
 
 
+class Awaiting(deque[tuple[int, Item]]):
+    """Predictions whose outcome is yet to come, each with the number of its row: that of row t is known at row t + horizon."""
+
+    def __init__(self, horizon: int) -> None:
+        super().__init__()
+        self._horizon = horizon
+
+    def due(self, row: int) -> Iterator[Item]:
+        """Takes those out whose outcome is known at that row."""
+        while self and self[0][0] + self._horizon <= row:
+            yield self.popleft()[1]
+
+
 def recalibrate_rows(
     rows: NDArray[np.int64], probabilities: NDArray[np.floating], moves: FloatArray, head: AdaptiveHead
 ) -> RecalibratedRows:
@@ -209,19 +224,17 @@ def recalibrate_rows(
         head: a new one.
     """
     predictions: list[Recalibrated] = []
-    truth = np.full(len(rows), UNKNOWN)
-    due = 0
-    numbers, known = rows.tolist(), moves.tolist()
-    for now, written in zip(numbers, np.asarray(probabilities, dtype=np.float64).tolist(), strict=True):
-        while due < len(predictions) and numbers[due] + head.horizon <= now:
-            if not math.isnan(known[due]):
-                settled = head.settled
-                truth[due] = head.resolve(predictions[due], known[due])
-                truth[due] = truth[due] if settled else UNKNOWN
-            due += 1
+    truth, awaiting, known = np.full(len(rows), UNKNOWN), Awaiting[int](head.horizon), moves.tolist()
+    for now, written in zip(rows.tolist(), np.asarray(probabilities, dtype=np.float64).tolist(), strict=True):
+        for i in awaiting.due(now):
+            if not math.isnan(known[i]):
+                settled, came = head.settled, head.resolve(predictions[i], known[i])
+                truth[i] = came if settled else UNKNOWN
+        awaiting.append((now, len(predictions)))
         predictions.append(head.predict(written))
     if head.settled:  # of the rest the outcome is known only after the last prediction
-        truth[due:] = classify(moves[due:], head.alpha)
+        rest = slice(len(rows) - len(awaiting), None)
+        truth[rest] = classify(moves[rest], head.alpha)
     adapted = np.array([one.adapted for one in predictions]).reshape(-1, 3)
     return RecalibratedRows(adapted=adapted, truth=truth, alpha=head.alpha)
 

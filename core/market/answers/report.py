@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.intervals import mean_interval
+from core.market.answers.intervals import mean_interval, spaced
 from core.market.answers.table import MEASURES, NO_CALL, Scores, Table, differences, intervals, losses, score
-from core.market.answers.value import call_value, spaced
+from core.market.answers.value import call_value
 from core.market.book import FloatArray
 from core.market.grid import DAY_MS, HOUR_MS, STEP_MS
 

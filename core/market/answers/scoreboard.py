@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.market.answers.ahead import Lead
 from core.market.answers.intervals import mean_interval
 from core.market.answers.one_answer import RIVALS, AnswerBoard, RowAnswers, RuleState, Shown
-from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead
+from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Awaiting
 from core.market.answers.table import NO_CALL
 from core.market.answers.value import CallRows, trades
 from core.market.book import FloatArray
@@ -147,8 +147,9 @@ class Scoreboard:
         self.log = PredictionLog(len(self.heads))
         longest = max(horizon for _, horizon in self.heads)
         self._mids: deque[float] = deque(maxlen=longest + smoothing_steps(longest) + 1)
-        self._numbers: deque[int | None] = deque(maxlen=longest + 1)
-        self._made: deque[tuple[RowAnswers, RowAnswers, RuleState] | None] = deque(maxlen=longest)
+        self._row = 0
+        self._awaiting = [Awaiting[tuple[int, RowAnswers, RowAnswers, RuleState]](horizon) for _, horizon in self.heads]
+        self._rules: RuleState | None = None  # at the newest row
         self._taker_results: tuple[int, FloatArray] | None = None  # predictions when it was computed, and the result
         self.begin_anew()
 
@@ -168,8 +169,9 @@ class Scoreboard:
     def gap(self) -> None:
         """A gap in the rows: predictions not yet resolved stay unscored, since their future was not seen."""
         self._mids.clear()
-        self._numbers.clear()
-        self._made.clear()
+        self._rules = None
+        for one in self._awaiting:
+            one.clear()
         self.answers.gap()
 
     def step(
@@ -194,18 +196,17 @@ class Scoreboard:
             What was resolved, by the answers' threshold; without stalled ones.
         """
         self._mids.append(mid)
-        self._numbers.append(None if predictions is None else self.log.count)
+        self._row += 1
         self.answers.take_mid(mid)
         resolved = self._resolve()
-        shown = shown or Shown()
-        if predictions is None:
-            self._made.append(None)
-        else:
+        shown, self._rules = shown or Shown(), None
+        if predictions is not None:
             probabilities = predictions.probabilities[row]
             made = self.answers.predict(probabilities)  # what this step's outcomes and earlier ones make of it: learnt from
-            rules = self.answers.rule_state(timestamp, shown.vwap, made)
-            self._made.append((made, shown.answers or made, rules))
-            self.log.add(self.log.record((timestamp, mid, spread, stalled), probabilities, shown.answers or made))
+            answers, self._rules = shown.answers or made, self.answers.rule_state(timestamp, shown.vwap, made)
+            number = self.log.add(self.log.record((timestamp, mid, spread, stalled), probabilities, answers))
+            for one in self._awaiting:
+                one.append((self._row, (number, made, answers, self._rules)))
         return resolved
 
     def _resolve(self) -> list[Outcome]:
@@ -213,22 +214,18 @@ class Scoreboard:
         mids = np.array(self._mids)
         resolved: list[Outcome] = []
         for index, (kind, horizon) in enumerate(self.heads):
-            if len(self._numbers) <= horizon or (number := self._numbers[-1 - horizon]) is None:
-                continue
-            move = float(future_move(mids[-horizon - smoothing_steps(horizon) :], horizon, kind)[-1 - horizon])
-            then, earlier = self.log[number], self._made[-horizon]
-            if math.isnan(move) or then["stalled"] or earlier is None:
-                continue
-            made, shown, rules = earlier
-            then["came"][index] = came = self.answers.resolve(index, move, (made.made[index], shown.made[index]), rules)
-            resolved.append(Outcome(int(then["timestamp"]), index, came))
+            for number, made, shown, rules in self._awaiting[index].due(self._row):
+                move = float(future_move(mids[-horizon - smoothing_steps(horizon) :], horizon, kind)[-1 - horizon])
+                then = self.log[number]
+                if not math.isnan(move) and not then["stalled"]:
+                    answers = made.made[index], shown.made[index]
+                    then["came"][index] = came = self.answers.resolve(index, move, answers, rules)
+                    resolved.append(Outcome(int(then["timestamp"]), index, came))
         return resolved
 
     def rule_call(self, head: int, rule: str) -> int:
         """The class that one of `RIVALS` calls at the newest row; `NO_CALL` where nothing was predicted there."""
-        if not self._made or (newest := self._made[-1]) is None:
-            return NO_CALL
-        return int(newest[-1].calls[head, RIVALS.index(rule)])
+        return NO_CALL if self._rules is None else int(self._rules.calls[head, RIVALS.index(rule)])
 
     def adaptive(self, head: int) -> AdaptiveHead:
         """One head's recalibration as it stands, to be looked at."""

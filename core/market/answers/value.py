@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.answers.intervals import block_length, resampled_sums
+from core.market.answers.intervals import block_length, resampled_sums, spaced
 from core.market.book import STEP_MS, FloatArray
 from core.market.labels import DOWN, UNKNOWN, UP
 
@@ -160,14 +160,3 @@ def _ratio(over: NDArray[Any], under: NDArray[Any], block: int) -> Estimate:
 def plain(value: float) -> float | None:
     """Rounded to four decimals for JSON; None for NaN."""
     return None if math.isnan(value) else round(float(value), 4)
-
-
-def spaced(steps: NDArray[np.int64], horizon: int) -> NDArray[np.int64]:
-    """Indices of the first of these steps (rising), and of each next one at least a horizon later."""
-    kept: list[int] = []
-    following = np.searchsorted(steps, steps + horizon).tolist()
-    place = 0
-    while place < len(following):
-        kept.append(place)
-        place = following[place]
-    return np.array(kept, dtype=np.int64)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from core.market import session as session_module
+from core.market.answers.intervals import spaced
 from core.market.answers.one_answer import FEWEST, RIVALS
-from core.market.answers.value import spaced
 from core.market.book import BookRows, price_tick
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop

@@ -112,17 +112,30 @@ def test_the_distance_to_the_vwap_is_that_of_a_loop() -> None:
     assert (calls == expected).mean() > 0.999 and 0.1 < (calls != STATIONARY).mean() < 0.6  # a sum may differ in its last bit
 
 
-def test_each_rule_is_defined_once() -> None:
-    """By name, over what computes: a form of a file, of a window or a running one beside these would be a second."""
-    names = {
+def defined(*words: str) -> set[tuple[str, str]]:
+    """File and name of what computes and has one of these words in its name."""
+    return {
         (path.as_posix(), node.name)
         for path in Path("core").rglob("*.py")
         if "lecture" not in path.parts
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        and any(word in node.name.lower() for word in ("momentum", "vwap", "frequenc", "decayed", "rates", "stationary"))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and any(word in node.name.lower() for word in words)
     }
+
+
+def test_each_rule_is_defined_once() -> None:
+    """By name: a form of a file, of a window or a running one beside these would be a second."""
+    names = defined("momentum", "vwap", "frequenc", "decayed", "rates", "stationary")
     rules = {"Momentum", "momentum_calls", "Rates", "base_rates", "RunningVwap"}  # a step, and the fold of it over a file
     assert names == {("core/market/answers/naive.py", name) for name in rules} | {
         ("core/market/answers/recalibration.py", "rates_lost")  # a sum of losses
     }
+
+
+def test_what_is_due_and_what_is_apart_are_defined_once() -> None:
+    """A step, and beneath it in the same file what a whole file is put through."""
+    answers = "core/market/answers"
+    assert defined("await", "resolv", "recalibrate_") == {
+        (f"{answers}/recalibration.py", name) for name in ("Awaiting", "resolve", "recalibrate_rows", "recalibrate_file")
+    } | {(f"{answers}/one_answer.py", "resolve"), (f"{answers}/scoreboard.py", "_resolve")}
+    assert defined("spac") == {(f"{answers}/intervals.py", name) for name in ("Spacing", "spaced")}

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, log_loss
 
 from core.market.answers.ahead import Standing
+from core.market.answers.intervals import spaced
 from core.market.answers.naive import base_rates, momentum_calls, naive_answers
 from core.market.answers.one_answer import ANSWER, FEWEST, RIVALS, Shown
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, recalibrate_rows
 from core.market.answers.scoreboard import Scoreboard
-from core.market.answers.value import spaced
 from core.market.labels import UNKNOWN, classify, moves_after
 from tests.core.market.answers.test_running_value import ALPHAS, ANSWERS, HEADS, PREDICTED, ROWS, played
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap, norm
 
-from core.market.answers.value import CallRows, call_value, spaced, trades
+from core.market.answers.intervals import Spacing, spaced
+from core.market.answers.value import CallRows, call_value, trades
 from core.market.book import STEP_MS
 
 
@@ -133,4 +134,6 @@ def test_rows_a_horizon_apart_are_those_of_a_loop() -> None:
     for place, step in enumerate(steps):
         if not kept or step - steps[kept[-1]] >= 10:
             kept.append(place)
+    spacing = Spacing(10)
+    assert [place for place, step in enumerate(steps.tolist()) if spacing.step(step)] == kept
     assert spaced(steps, 10).tolist() == kept and spaced(steps[:0], 10).tolist() == []
