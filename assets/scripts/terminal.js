@@ -19,6 +19,7 @@ const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute 
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const LATEST_MS = 10_000; // of what is said of the way from an exchange's message to its pixel
 const UNKNOWN = ["connecting", "reconnecting", "stale", "interrupted", "failed"]; // statuses in which the book of now is not known
+const PANES = new Set(); // terminals in small, which are moved through time together
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
 class Terminal {
@@ -45,7 +46,7 @@ class Terminal {
     this.live = element("button", "terminal-live");
     this.live.type = "button";
     this.live.hidden = true;
-    this.live.addEventListener("click", () => this.chart.returnToNewest());
+    this.live.addEventListener("click", () => [this, ...PANES].forEach(({ chart }) => chart.returnToNewest()));
     this.pane.append(this.bar, this.plot, this.live);
     this.light = new Light((text) => this.socket?.readyState === WebSocket.OPEN && this.socket.send(text));
     this.map = new MiniMap((second) => this.command("seek", second));
@@ -67,6 +68,7 @@ class Terminal {
         this.live.hidden = this.chart?.follow ?? true;
         this.request();
       },
+      panned: (range) => PANES.has(this) && PANES.forEach(({ chart }) => chart !== this.chart && chart.goAlong(range)),
       pointed: (place) => this.drawUnder(place),
       scaled: (scale) => this.drawScale(scale),
       pressed: (price) => this.askWithout(Math.round(price / this.chart.tick)),
@@ -89,6 +91,7 @@ class Terminal {
   configure(config, channel) {
     const before = this.config;
     this.config = config;
+    if (config.small) PANES.add(this);
     mark(this.root, "data-small", config.small ? "yes" : "no"); // one pane of several, which a press makes large
     this.channel = channel;
     this.format = formats(config);
@@ -474,6 +477,7 @@ class Terminal {
   }
 
   close() {
+    PANES.delete(this);
     this.light.close();
     this.closed = true;
     clearInterval(this.clock);

@@ -116,7 +116,7 @@ export class AnswerPanel {
       if (waits) put(rule, backWords(store.warm ?? 0, last.time, config, format));
       else put(rule, score?.outcomes ? unusualWords(p, usual, config, format) : labels.untilOutcome);
     }
-    this.reasons.draw(row, light, config, format);
+    this.reasons.draw(store, light, config, format);
     const after = p ? this.reasons.without?.after : undefined;
     this.root.querySelectorAll(".bar").forEach((bar, k) => {
       mark(bar, "data-without", after ? "known" : "none");

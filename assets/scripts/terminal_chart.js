@@ -8,7 +8,8 @@ import { DepthPicture, NO_ROW, SCALE_ROWS, SHADES, shadeOf, strength } from "./t
 const STEP_S = 0.25;
 const DOT = 3; // pixels between the prices of two dots of trades, at least
 const RESTYLE_MS = 2_000;
-const ROOM = 0.04; // of the width, right of the newest row
+const ROOM = 0.04; // of the width, right of the newest row, and pixels at least: half of its time's label
+const ROOM_PX = 28;
 
 // Something painted by the pane it is attached to, below or above the library's own series.
 class Painting {
@@ -242,9 +243,10 @@ export class Chart {
     if (!this.store.slots.length) return;
     const steps = this.config.span / STEP_S;
     const last = this.store.slots.length - 1;
-    [this.follow, this.byHand] = [true, false];
+    [this.follow, this.byHand, this.along] = [true, false, false];
     this.chart.priceScale("right", 0).setAutoScale(true);
-    this.show(last - steps * (1 - ROOM), last + steps * ROOM);
+    const room = Math.min(0.5, Math.max(ROOM, ROOM_PX / this.time.width()));
+    this.show(last - steps * (1 - room), last + steps * room);
     this.tell.moved();
   }
 
@@ -253,7 +255,8 @@ export class Chart {
     const last = this.count - 1;
     const follow = view.to >= last - 0.5 && view.from < last;
     // The library shows what it is asked for with its next frame, before which more rows may have come.
-    if (this.follow && !follow && !this.byHand) return this.goLive();
+    if (this.follow && !follow && !this.byHand && !this.along) return this.goLive();
+    if (this.byHand) this.tell.panned(this.range());
     const span = view.to - view.from;
     if (!follow || Math.abs(span - (this.span ?? 0)) > 0.01) this.stale = true;
     this.span = span;
@@ -267,6 +270,14 @@ export class Chart {
     this.goLive();
     this.scale = null; // fitted when they are in the picture, which is with the next frame
     this.repaint();
+  }
+
+  // Shows the times that another chart was moved to, where this one knows any of them.
+  goAlong([from, to]) {
+    const { rows, newest } = this.store;
+    if (!newest || to < rows[0].time || from > newest.time) return;
+    [this.byHand, this.along] = [false, true];
+    this.show(this.store.slotAt(from), this.store.slotAt(to));
   }
 
   pan(share) {

@@ -1,12 +1,13 @@
 // Why this forecast: what each group of the book and its course gives to P(up) - P(down), and what an order at a price counts.
 
 import { element, fillIn } from "../../attention_light/scripts/dom.js";
-import { FRESH_MS } from "./terminal_data.js";
+import { FRESH_MS, STEP_MS } from "./terminal_data.js";
 import { mark, put, share } from "./terminal_parts.js";
 
 const LEAST = 0.005; // what is less is written as nothing
 const USUAL = 0.02; // a lean of the usual book that is said
 const REACH = 0.1; // of the bars at least, so that a little looks like it
+const FIRST_MS = 30_000; // after the first call, when what is usual is known
 const NAMED = 2; // reasons for the answer that the sentence names, beside one against it
 
 // The sentence on an answer's reasons: which way it leans, what pushes it there most, and what holds against it.
@@ -23,6 +24,13 @@ export function reasonWords({ lean, usual, gives, states }, { labels }, format) 
   if (against !== undefined) said.push(fillIn(labels.reasonsAgainst, { reason: named(against) }));
   if (Math.abs(usual) >= USUAL) said.push(fillIn(labels.reasonsUsual, { usual: format.push(usual) }));
   return said.join(" ");
+}
+
+// The heading over the reasons, and the word in place of them where there are none; `rows`: since the last gap.
+export function lightWords(light, row, rows, { window, labels }, format) {
+  if (light) return [row.time - light.time > FRESH_MS ? fillIn(labels.reasonsOld, { time: format.time(light.time) }) : labels.reasons, ""];
+  const waiting = (rows - window) * STEP_MS < FIRST_MS ? labels.reasonsWaiting : labels.reasonsComputed;
+  return [labels.reasons, row?.predicted ? waiting : ""];
 }
 
 // The sentence on an answer that was asked again without what rests at a price beyond its neighbours.
@@ -47,7 +55,6 @@ export class ReasonsPanel {
     this.root.innerHTML =
       `<h3></h3><div class="pushes">${labels.groups.map((name) => `<div class="push"><span>${name}</span><i><b></b></i><em></em></div>`).join("")}</div>` +
       '<p class="why"></p><p class="measured"></p><p class="without" aria-live="polite"></p>';
-    put(this.root.querySelector("h3"), labels.reasons);
   }
 
   // An answer to a question about a price; null takes it away.
@@ -55,8 +62,10 @@ export class ReasonsPanel {
     this.without = without?.head === this.config?.head ? without : null;
   }
 
-  draw(row, light, config, format) {
+  draw({ newest: row, rows, stretch }, light, config, format) {
     const { labels } = config;
+    const [heading, waiting] = lightWords(light, row, rows.length - stretch, config, format);
+    put(this.root.querySelector("h3"), heading);
     const [why, pushes] = [this.root.querySelector(".why"), this.root.querySelectorAll(".push")];
     const reach = Math.max(REACH, ...(light?.gives ?? []).map(Math.abs));
     pushes.forEach((push, i) => {
@@ -66,7 +75,7 @@ export class ReasonsPanel {
       put(push.lastChild, light ? (Math.abs(give) < LEAST ? format.number(0, 2) : format.push(give)) : "");
     });
     mark(this.root, "data-fresh", light && row.time - light.time <= FRESH_MS ? "yes" : "no");
-    put(why, light ? reasonWords(light, config, format) : row?.predicted ? labels.reasonsWaiting : "");
+    put(why, light ? reasonWords(light, config, format) : waiting);
     mark(why, "title", light ? fillIn(labels.reasonsOf, { time: format.time(light.time), minutes: format.number(light.minutes, 0) }) : "");
     put(this.root.querySelector(".measured"), light ? labels.reasonsMeasured : "");
     if (this.without && row && !(row.time >= this.without.time)) this.without = null; // a jump back

@@ -10,6 +10,7 @@ import streamlit as st
 from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.market.book import BookError
+from core.market.feeds.recording import RecordingFeed
 from core.market.hub import TooManyFeeds, hub
 from core.market.predictor import Predictor, load_predictor
 from core.market.session import MarketSession
@@ -44,7 +45,9 @@ def main() -> None:
             _("Several markets"),
             anchor=False,
             width="content",
-            help=_("Each is the live page in small, with one horizon for all. A press makes one large."),
+            help=_(
+                "Each is the live page in small, with one horizon; recordings that overlap share a moment. A press enlarges one."
+            ),
         )
         pane_markets.pick(sources)
         choices = live_controls.pick_head(predictor)
@@ -52,6 +55,9 @@ def main() -> None:
         controls.notice("empty", _("There is no pane: add a market above."))
         return
     sessions = {source: _session(source, predictor) for source in sources}
+    _share_moment(
+        [one.feed for one in sessions.values() if isinstance(one, MarketSession) and isinstance(one.feed, RecordingFeed)]
+    )
     with bar:
         live_controls.playback([one for one in sessions.values() if isinstance(one, MarketSession)])
         controls.link_to_view()
@@ -70,6 +76,22 @@ def _session(source: MarketSource, predictor: Predictor) -> MarketSession | str:
         return hub().watch(tab, source.key, lambda: MarketSession(live_controls.begun(source), predictor), address=address)
     except (BookError, RecordingError, TooManyFeeds) as error:
         return translate(str(error))
+
+
+def _share_moment(feeds: list[RecordingFeed]) -> None:
+    """Play recordings that have half of a time in common at one moment: that of the first of them."""
+    while feeds:
+        (first, last), together, apart = feeds[0].span_ms, list[RecordingFeed](), list[RecordingFeed]()
+        for feed in feeds:
+            begins, ends = max(first, feed.span_ms[0]), min(last, feed.span_ms[1])
+            common = 2 * (ends - begins) > max(last - first, feed.span_ms[1] - feed.span_ms[0])
+            if common:
+                first, last = begins, ends
+            (together if common else apart).append(feed)
+        now = min(max(first, together[0].now_ms), last)
+        for feed in together:
+            feed.play_together(together, first, last, now)
+        feeds = apart
 
 
 def _draw_pane(source: MarketSource, session: MarketSession | str, choices: ViewChoices) -> None:

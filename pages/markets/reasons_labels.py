@@ -32,6 +32,8 @@ def labels() -> dict[str, Any]:
         "reasonsEven": _("Up and down are even. What counts most: {reasons}."),
         "reasonsNone": _("No group gives {least} or more."),
         "reasonsOf": _("At {time}, against the mean of the last {minutes} min."),
+        "reasonsOld": _("Light of {time}; computing newer"),
+        "reasonsComputed": _("Light is being computed."),
         "reasonsWaiting": _("Reasons come half a minute after the first call."),
         "withoutHelp": _("Press a price, here or on the chart: TLOB answers without what rests there above its neighbours."),
         "withoutNothing": _("At {price} nothing is larger than its neighbours: there is nothing to take away."),

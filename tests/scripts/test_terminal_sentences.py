@@ -22,8 +22,10 @@ from core.market.reasons import UsualInputs, window_reasons, without_order
 from core.market.session_view import Status
 from core.market.store.index import FOLDER, bundled_recordings
 from core.market.store.rows import read_market
+from core.market.store.segments import TRADES, segment_path
 from core.market.stream import SCORES, STATUSES, score_rows
 from pages.markets import live_scores, reasons_labels, terminal
+from tests.core.market.helpers import read_trades
 from tests.scripts.test_scripts import NODE
 
 HEADS: tuple[Head, ...] = (("forward", 10), ("forward", 50), ("smoothed", 20))
@@ -88,8 +90,8 @@ def plain(value: float) -> float | str:
 CLASSES = ["Down", "Stationary", "Up"]
 
 
-def sentences(folder: Path, states: list[dict[str, Any]]) -> list[list[str]]:
-    """What the screen says of each state: of its probabilities, and of how the answers stand."""
+def sentences(folder: Path, states: list[dict[str, Any]]) -> list[list[Any]]:
+    """What the screen says of each state (terminal_sentences.mjs)."""
     rivals = [live_scores.rival_names()[rule] for rule in RIVALS]
     config = {"classes": CLASSES, "rivals": rivals, "labels": terminal._labels("1 s") | {"held": ""}}
     config |= {"statusNames": [one.value for one in STATUSES], "states": [one.name for one in STATUSES]}
@@ -337,3 +339,84 @@ def test_after_a_gap_the_next_call_is_due_when_a_window_is_whole(tmp_path: Path)
     for warm, (said,) in enumerate(printed):
         seconds = next(s for s in range(40) if warm + 4 * s >= 128)
         assert said == f"Back: the next call comes in {seconds} second, as no window has a hole. What stands here is of 7."
+
+
+def test_light_of_another_moment_and_reasons_that_wait_are_said(tmp_path: Path) -> None:
+    given = [(age, rows) for age in (None, 0, 2_000, 2_250, 30_000) for rows in (3, 128, 247, 248, 4_000)]
+    states = [
+        {
+            "light": None if age is None else {"time": 50_000 - age},
+            "row": {"time": 50_000, "predicted": rows >= 128},
+            "rows": rows,
+        }
+        for age, rows in given
+    ]
+    for (heading, waiting), (age, rows) in zip(sentences(tmp_path, states), given, strict=True):
+        old = age is not None and age > 2_000
+        assert heading == (f"Light of {50_000 - (age or 0)}; computing newer" if old else "Why: what P(up) - P(down) rests on")
+        soon = "Reasons come half a minute after the first call." if rows < 128 + 120 else "Light is being computed."
+        assert waiting == ("" if age is not None or rows < 128 else soon)
+
+
+def rings(rule: dict[str, Any], rows: list[dict[str, Any]], trades: list[dict[str, float]]) -> int:
+    """How often a rule would have gone off, from its meaning: stretches of rows in which it holds, long enough."""
+    times = [row["time"] for row in rows]
+    mids = np.array([row["mid"] for row in rows])
+    if rule["kind"] == "price":
+        holds = np.append(False, (mids[1:] >= rule["price"]) != (mids[:-1] >= rule["price"]))
+    elif rule["kind"] == "wall":
+        holds = np.array([max(row["levels"][1::2]) >= rule["size"] for row in rows])
+    elif rule["kind"] == "trade":
+        large = [one["time"] for one in trades if one["size"] >= rule["size"]]
+        holds = np.histogram(np.array(large), [-np.inf, *np.nextafter(times, np.inf)])[0] > 0
+    else:
+        wanted = [row["calls"][0] if rule["call"] == -1 else rule["call"] for row in rows]
+        right = np.array([call == row["calls"][0] for call, row in zip(wanted, rows, strict=True)])
+        holds = right & (np.array([row["probabilities"][call] for call, row in zip(wanted, rows, strict=True)]) >= rule["share"])
+    ends = np.flatnonzero(np.diff(np.concatenate([[0], holds.astype(int), [0]])))
+    return int((ends[1::2] - ends[::2] > 4 * rule.get("seconds", 0)).sum())
+
+
+def test_an_alert_says_what_it_asks_and_how_often_it_would_have_gone_off(tmp_path: Path) -> None:
+    """Rules drawn over all bundled recordings, and those that the form proposes there."""
+    random = np.random.default_rng(5)
+    states: list[dict[str, Any]] = []
+    for recording in bundled_recordings():
+        rows = read_market([FOLDER / file for file in recording.files])[:1_200]
+        p = random.dirichlet([3, 4, 3], len(rows))[np.arange(len(rows)) // 9]  # a call that stands for a while
+        columns = zip(rows.timestamps.tolist(), rows.mid.tolist(), rows.levels.tolist(), p.tolist(), strict=True)
+        given = [
+            {"time": t, "mid": mid, "levels": levels, "predicted": True, "probabilities": one, "calls": [int(np.argmax(one))]}
+            for t, mid, levels, one in columns
+        ]
+        path = FOLDER / recording.files[0]
+        traded = read_trades(path) if segment_path(path, TRADES).exists() else []
+        trades = [{"time": one.exchange_ms, "size": one.size} for one in traded if one.exchange_ms <= given[-1]["time"]]
+        sizes, some = rows.levels[:, 1::2].max(axis=1), random.uniform(0.3, 1.0, 4)
+        rules = [{"kind": "call", "call": int(k), "share": s, "seconds": 2} for k, s in zip((-1, 0, 2, -1), some, strict=True)]
+        rules += [{"kind": "price", "price": float(one)} for one in random.choice(rows.mid, 4)]
+        rules += [{"kind": "wall", "size": float(one)} for one in random.choice(sizes, 4)]
+        rules += [
+            {"kind": "trade", "size": float(one)} for one in (random.choice([t["size"] for t in trades], 4) if trades else ())
+        ]
+        states.append({"rules": rules, "rows": given, "trades": trades})
+    asked, often = 0, 0
+    for one, answers in zip(states, sentences(tmp_path, states), strict=True):
+        for i, (rule, words, past, said) in enumerate(answers):
+            count = rings(rule, one["rows"], one["trades"])
+            assert past == f"In the last 5 minute it would have gone off this often: {count}."
+            asked, often = asked + 1, often + (count > 0)
+            name = ["Any", *CLASSES][rule.get("call", -1) + 1]
+            newest = CLASSES[one["rows"][-1]["calls"][0]]
+            at_least = f", at least {100 * rule.get('share', 0):.1f}%, for {rule.get('seconds')} s"
+            size = np.format_float_positional(float(f"{rule.get('size', 1):.3g}"), trim="-")
+            expected = {
+                "call": name + at_least,
+                "price": f"the mid crosses {rule.get('price')}".removesuffix(".0"),
+                "trade": f"a trade of {size} or more",
+                "wall": f"{size} or more rest at a price",
+            }[rule["kind"]]
+            assert words == expected and said == f"X: {newest + at_least if rule['kind'] == 'call' else words}"
+            if i >= len(one["rules"]) and rule["kind"] in ("call", "wall"):
+                assert count > 0  # what is proposed has happened
+    assert asked >= 70 and often >= 50

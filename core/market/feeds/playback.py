@@ -158,6 +158,11 @@ class PlayedFeed(Pacer, ABC):
         self._wake: Callable[[], object] = bool  # does nothing
         self._changes = 0
 
+    @property
+    def is_running(self) -> bool:
+        """Tells whether its events are being taken."""
+        return self._wake is not bool
+
     async def events(self) -> AsyncIterator[FeedEvent]:
         """See `protocol.Feed.events`. One iteration at a time."""
         loop, wake = asyncio.get_running_loop(), asyncio.Event()

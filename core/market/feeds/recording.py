@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ import numpy as np
 
 from core.market.book import LEVELS, NO_LEVELS, STEP_MS, BookRows, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.playback import PlayedFeed
+from core.market.feeds.playback import SPEEDS, Due, PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.grid import segments
 from core.market.store.depth_files import RecordedDepth
@@ -21,6 +22,10 @@ from core.market.store.trades import TradeColumns
 BLOCK: Final = 1_024
 """Rows read ahead, up to 3 MB."""
 
+AHEAD_MS: Final = 500
+"""Of a playback at real time before those that it is played together with, at most: then it waits for them."""
+APART_MS: Final = 2_000
+"""From a moment, beyond which a playback at real time jumps there."""
 LONG_S: Final = 900
 """Seconds from which a recording opens elsewhere than at its beginning."""
 PARTS: Final = 60
@@ -71,8 +76,11 @@ class RecordingFeed(PlayedFeed):
         self._trades, self._depth = TradeColumns(self.paths), RecordedDepth(self.paths)
         self._starts = np.array([piece.start for piece in segments(self._book.timestamps)])
         self._next = 0
-        self._jump: int | None = min(self._lead, len(self._book)) - 1
+        self._again = min(self._lead, self.length) - 1
+        self._jump: int | None = self._again
         self._started = False
+        self._until = self.length
+        self._together = weakref.WeakSet[RecordingFeed]()
 
     @property
     def length(self) -> int:
@@ -91,14 +99,29 @@ class RecordingFeed(PlayedFeed):
             return self._jump if self._jump is not None else max(0, self._next - 1)
 
     @property
-    def started_ms(self) -> int:
-        """The first row's time, milliseconds since the epoch."""
-        return int(self._book.timestamps[0])
+    def span_ms(self) -> tuple[int, int]:
+        """The first and the last row's time, milliseconds since the epoch."""
+        return int(self._book.timestamps[0]), int(self._book.timestamps[-1])
+
+    @property
+    def now_ms(self) -> int:
+        """Time of the row that was played last."""
+        return int(self._book.timestamps[self.position])
+
+    def play_together(self, feeds: Sequence[RecordingFeed], first_ms: int, last_ms: int, now_ms: int) -> None:
+        """Keep to one moment with these feeds, from `now_ms` on; begin again after the last one, with the lead from the first."""
+        first, until, now = np.searchsorted(self._book.timestamps, [first_ms, last_ms + 1, now_ms]).tolist()
+        with self._lock:
+            self._again, self._until = min(first + self._lead, until) - 1, until
+            self._together = weakref.WeakSet(feeds)
+        if abs(self.now_ms - now_ms) > APART_MS * (self.speed or np.inf):
+            self.seek(now)
 
     def outline(self, points: int) -> dict[str, Any]:
         """The whole in small: `from` and `to`, its first and last row's milliseconds, and about so many `mids` at even steps."""
         mids = self._book.mid[:: max(1, self.length // points)]
-        return {"from": self.started_ms, "to": int(self._book.timestamps[-1]), "mids": mids.tolist()}
+        first, last = self.span_ms
+        return {"from": first, "to": last, "mids": mids.tolist()}
 
     @property
     def opens_at(self) -> int:
@@ -125,6 +148,15 @@ class RecordingFeed(PlayedFeed):
             self._jump = row
         self._changed()
 
+    def due(self) -> Due:
+        """See `Pacer.due`; none while it is ahead of another that it is played together with, unless that one has begun again."""
+        half = (self.span_ms[1] - self.span_ms[0]) / 2
+        ahead = (self.now_ms - feed.now_ms for feed in self._together if feed.is_running and not feed.paused)
+        if self.paused or not any(AHEAD_MS * (self.speed or SPEEDS[-1]) < one < half for one in ahead):
+            return super().due()
+        self.restart()
+        return Due(rows=0, wait_s=STEP_MS / 1e3)
+
     def _release(self) -> None:
         self._block = (0, BookRows(timestamps=np.empty(0, dtype=np.int64), levels=np.empty((0, 4 * LEVELS))))
         self._book.release()
@@ -145,15 +177,15 @@ class RecordingFeed(PlayedFeed):
     def _row(self, state: FeedState) -> list[FeedEvent]:
         with self._lock:
             row = self._next
-            if row < self.length:
+            if row < self._until:
                 self._next = row + 1
-        if row < self.length:
+        if row < self._until:
             hole = row and row in self._starts
             if not hole:
                 return self._events_of(row)
             return [StatusChange(state=state, gap=True), *self._events_of(row, since_ms=int(self._book.timestamps[row - 1]))]
         with self._lock:
-            self._jump = min(self._lead, self.length) - 1 if self._jump is None else self._jump
+            self._jump = self._again if self._jump is None else self._jump
         return self._at_once(state)
 
     def _events_of(self, row: int, since_ms: int | None = None) -> list[FeedEvent]:

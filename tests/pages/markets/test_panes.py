@@ -10,6 +10,7 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
+from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.hub import hub, shutdown
 from core.market.sources import MarketSource
@@ -113,7 +114,20 @@ def test_a_code_names_its_source_and_a_press_opens_that_very_market(
 
 def test_all_that_is_played_is_paused_and_goes_on_together() -> None:
     app = opened(panes="sim:1,sim:2")
-    app = press(app, "feed:pause")
+    press(app, "feed:pause")
     assert [session.feed.paused for session in hub().sessions()] == [True, True]  # type: ignore[attr-defined]
     press(app, "feed:play")
     assert [session.feed.paused for session in hub().sessions()] == [False, False]  # type: ignore[attr-defined]
+
+
+def test_recordings_of_one_time_are_at_one_moment_and_begin_again_at_one() -> None:
+    press(opened(), "feed:pause")
+    feeds = [session.feed for session in hub().sessions() if isinstance(session.feed, RecordingFeed)]
+    days: dict[int, list[RecordingFeed]] = {}
+    for feed in feeds:
+        days.setdefault(feed.span_ms[0] // 86_400_000, []).append(feed)
+    assert sorted(map(len, days.values())) == [1, 1, 3]
+    for together in days.values():
+        moments = [feed.now_ms for feed in together]
+        again = [feed._book.timestamps[feed._again] for feed in together]
+        assert max(moments) - min(moments) <= 2_250 and len(set(again)) == 1

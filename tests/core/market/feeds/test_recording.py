@@ -97,7 +97,7 @@ def test_every_row_comes_out_once_in_order_with_its_time(tmp_path: Path, name: s
     assert [book.exchange_ms for book in books] == [START_MS + 250 * row for row in range(300)]
     assert [book.levels[1] for book in books] == list(range(1, 301))
     assert (feed.key, feed.market, feed.clock) == (f"recording/{name}", "NEXO/USDT", "event")
-    assert (feed.length, feed.duration, feed.position, feed.started_ms) == (300, 75.0, 299, START_MS)
+    assert (feed.length, feed.duration, feed.position, feed.span_ms[0]) == (300, 75.0, 299, START_MS)
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
@@ -185,6 +185,32 @@ def test_it_begins_again_at_the_end_across_a_gap(tmp_path: Path) -> None:
         feed = RecordingFeed(file_of(tmp_path, 6), market="x", lead=2, clock=loop.time)
         async with aclosing(feed.events()) as events:
             assert await take(events, 12) == [PLAYING, 0, 1, 2, 3, 4, 5, JUMPED, 0, 1, 2, 3]
+
+    run_virtually(scenario)
+
+
+def test_together_they_jump_only_from_afar_begin_again_at_one_moment_and_none_runs_ahead(tmp_path: Path) -> None:
+    async def scenario(loop: VirtualLoop) -> None:
+        feed = RecordingFeed(file_of(tmp_path, 100), market="x", lead=2, clock=loop.time)
+        other = RecordingFeed(file_of(tmp_path, 100, "other.parquet"), market="y", lead=2, clock=loop.time)
+        first, last = START_MS + 250 * 20 - 100, START_MS + 250 * 34 + 100  # between rows of these
+        feed.play_together([feed, other], first, last, START_MS + 250 * 33)
+        async with aclosing(feed.events()) as events:
+            assert await take(events, 7) == [PLAYING, 32, 33, 34, JUMPED, 20, 21]  # the other does not run
+            feed.play_together([feed, other], first, last, START_MS + 250 * 28)
+            assert await take(events, 2) == [22, 23]
+            feed.play_together([feed, other], first, last, START_MS + 250 * 32)
+            assert await take(events, 3) == [JUMPED, 31, 32]
+            other.seek(30)
+            async with aclosing(other.events()) as others:
+                assert await take(others, 3) == [PLAYING, 29, 30]
+                began = loop.time()
+                waiting = asyncio.ensure_future(take(events, 2))
+                await asyncio.sleep(10)
+                assert not waiting.done() and feed.position == 33  # 33 is .75 s ahead of 30
+                assert await take(others, 1) == [31]
+                assert await waiting == [33, 34] and loop.time() - began < 11
+            assert await take(events, 2) == [JUMPED, 20]
 
     run_virtually(scenario)
 
