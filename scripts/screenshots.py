@@ -25,7 +25,7 @@ PAGES: Final = {
 SIZE: Final = (1440, 900)
 STOP_PICTURES: Final = FOLDER.parent / "pictures" / "lecture"
 STOP_SIZE: Final = (640, 254)
-PICTURED: Final = {"writes": 2, "scenes": 2}
+PICTURED: Final = {"writes": 2, "qkv": 2, "softmax": 2, "heads": 2, "scenes": 3, "works": 2}
 """Views whose figure stands for their stop, where it is not the first."""
 COLOURS: Final = 128
 FILM: Final = "/words?lang=en"

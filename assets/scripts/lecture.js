@@ -1,7 +1,7 @@
 // The lecture on a projector's stage: 1,280 by 720 units as large as the screen, so that no size shows another picture.
 //
-// Space and Page down go on view by view and stop by stop, Page up goes back, arrows turn the view's dial, Esc leaves. The address
-// holds the view and its dial, and a view is drawn from these alone.
+// Space and Page down go on view by view (over a question to its answer) and stop by stop, Page up goes back, arrows turn the view's
+// dial, Esc leaves. The address holds the view and its dial, and a view is drawn from these and the hands that were counted.
 import { element } from "../../attention_light/scripts/dom.js";
 import { mounted } from "./mounted.js";
 
@@ -70,7 +70,7 @@ class Stage {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
     const step = { " ": event.shiftKey ? -1 : 1, PageDown: 1, PageUp: -1 }[event.key];
     const turn = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-    if (step) this.go(this.view + step);
+    if (step) this.walk(step);
     else if (turn) this.turn(turn);
     else if (event.key === "n" || event.key === "N") this.notes.hidden = !this.notes.hidden;
     else if (event.key === "Escape") this.leave();
@@ -82,8 +82,8 @@ class Stage {
   press(target) {
     const act = target.closest("[data-act]")?.dataset.act;
     const vote = target.closest("[data-vote]")?.dataset.vote;
-    if (act === "on") this.go(this.view + 1);
-    else if (act === "back") this.go(this.view - 1);
+    if (act === "on") this.walk(1);
+    else if (act === "back") this.walk(-1);
     else if (act === "up") this.turn(1);
     else if (act === "down") this.turn(-1);
     else if (act === "leave") this.leave();
@@ -101,10 +101,14 @@ class Stage {
     location.assign(to);
   }
 
-  go(view) {
-    if (view < 0 || view >= this.data.views.length) return;
-    this.view = view;
-    this.turned = this.data.views[view].first;
+  // One step of the path: a view, or a question's answer.
+  walk(step) {
+    const { asks, frames } = this.data.views[this.view];
+    if (asks && frames[this.turned + step]) return this.turn(step);
+    const to = this.data.views[this.view + step];
+    if (!to) return;
+    this.view += step;
+    this.turned = to.asks && step < 0 ? to.frames.length - 1 : to.first;
     this.keep();
   }
 
@@ -174,18 +178,23 @@ class Stage {
   }
 
   // Bars: one, or what was beside what is; with `voted`, names alone and the votes of the room.
-  bars(place, { names, shares, was, voted, most, plain }) {
+  bars(place, { names, shares, was, voted, right, most, plain }) {
     const top = most ?? Math.max(...shares.map(Math.abs), 1e-9);
+    const key = (i) => `${this.data.views[this.view].at} ${i}`;
+    const hands = names.map((_name, i) => this.votes.get(key(i)) ?? 0);
+    const count = hands.reduce((a, b) => a + b);
+    if (right !== undefined && count) this.sentence.append(` ${this.data.words.hands.replace("{right}", hands[right]).replace("{count}", count)}`);
     names.forEach((name, i) => {
       const row = element(voted ? "button" : "p", "", place);
       element("b", "", row).textContent = name.trim();
       const bar = element("i", shares[i] < 0 ? "lecture-below" : "", row);
       const value = element("span", "", row);
       if (voted) {
-        const key = `${this.data.views[this.view].at} ${i}`;
-        row.dataset.vote = key;
-        value.textContent = this.votes.get(key) ?? 0;
-        bar.style.setProperty("--share", (this.votes.get(key) ?? 0) / Math.max(...this.votes.values(), 1));
+        row.dataset.vote = key(i);
+        value.textContent = hands[i];
+        bar.style.setProperty("--share", hands[i] / Math.max(...hands, 1));
+        if (i === right) row.classList.add("lecture-right");
+        row.disabled = right !== undefined;
         return;
       }
       bar.style.setProperty("--share", Math.abs(shares[i]) / top);

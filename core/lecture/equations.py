@@ -29,7 +29,7 @@ class Equation:
         title, against: text by language; `against` names what the test compares with.
         latex: the formula, in one notation for all documents.
         code: places as "module:name", the main one first. test: "file::function".
-        page: url of the page that shows the equation with numbers. query: parameters that open it there.
+        page: url of the page that shows the equation with numbers, "equations" where the index does. query: opens it there.
         decisions: numbers of docs/decisions.md, such as D11.
         why: text by language on what was decided where the document errs or leaves a choice; None elsewhere.
     """

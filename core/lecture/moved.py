@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,12 +40,23 @@ class Moved:
         return tuple(int(row) for row in np.flatnonzero(~self.cells.any(axis=1)))
 
     @property
-    def most(self) -> tuple[int, int]:
-        """Row and column of the largest change; an entry that became or was infinite counts as the largest."""
+    def _changes(self) -> Array:
+        """Size of each entry's change; infinite where the entry became or was infinite."""
         with np.errstate(invalid="ignore"):
             change = np.where(self.cells, np.abs(self.after - self.before), 0.0)
-        row, column = np.unravel_index(int(np.argmax(np.nan_to_num(change, nan=np.inf, posinf=np.inf))), change.shape)
+        return np.nan_to_num(change, nan=np.inf, posinf=np.inf)
+
+    @property
+    def most(self) -> tuple[int, int]:
+        """Row and column of the largest change; an entry that became or was infinite counts as the largest."""
+        row, column = np.unravel_index(int(np.argmax(self._changes)), self.before.shape)
         return int(row), int(column)
+
+    @property
+    def leads(self) -> bool:
+        """Tells whether one row has the largest change, a tenth ahead of every other row's."""
+        second, first = np.sort(self._changes.max(axis=1, initial=0.0))[-2:] if len(self.before) > 1 else (1.0, 1.0)
+        return bool(first > 1.1 * second)
 
     @property
     def rectangles(self) -> tuple[Rectangle, ...]:
@@ -57,6 +69,14 @@ def trend(before: float, after: float) -> int:
     if abs(after - before) <= 1e-6 * max(abs(before), abs(after), 1e-12):
         return 0
     return 1 if after > before else -1
+
+
+def doublings(before: float, after: float) -> int | None:
+    """How many times a number doubled, -2 to 2, where negative that it halved; None near the middle of two and of other signs."""
+    if before * after <= 0 or not math.isfinite(after / before):
+        return None
+    times = math.log2(after / before)
+    return None if abs(times) < 2 and abs(times % 1 - 0.5) < 0.05 else max(-2, min(2, round(times)))
 
 
 def compare(before: Array, after: Array) -> Moved:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,10 @@ FOUND: Final = "cat"
 PAIR: Final = 4
 """Pair of channels whose rotation is drawn, of the writer's 32."""
 PLACES: Final = (9, 2)
+SIZES: Final = (0.0, 0.01, 0.1, 0.5, 0.9, 1.0)
+"""Bounds of the sizes that a room chooses from."""
+FIRST_TOKENS: Final = 7
+"""Tokens that a room chooses from, the first ones."""
 SHIFTS: Final = (0, 1, 2, 5, 10, 20)
 MINUTES: Final = {"writes": 6, "vectors": 4, "qkv": 8, "softmax": 5, "heads": 5, "order": 5, "masks": 4, "scenes": 4, "works": 4}
 """The stops in their order, and the minutes of each in class."""
@@ -49,6 +54,7 @@ class StopView:
     Attributes:
         frames: one for each place of the dial. panels: what all of them draw.
         dial: its name, none where there is one frame; `values` its places' names. first: the place where it opens.
+        asks: a question to the room; the path goes over its dial too, from the answers to the true one.
     """
 
     frames: Sequence[Frame]
@@ -56,6 +62,7 @@ class StopView:
     dial: Message | None = None
     values: Sequence[Any] = ()
     first: int = 0
+    asks: bool = False
 
 
 @cache
@@ -74,13 +81,13 @@ def stops(language: str) -> dict[str, list[StopView]]:
     return {
         "writes": [_vote(of["writing"]), _written(of["writing"])],
         "vectors": [_pieces(of["pieces"]), _neighbours(of["neighbours"])],
-        "qkv": [_meeting(), _rows(), _mix()],
-        "softmax": [_warmth(of["softmax"]), _seeds(of["softmax"]), _scale()],
-        "heads": [_roles(of["heads"]), _rest(of["heads"])],
+        "qkv": [_which_token(), _meeting(), _rows(), _mix()],
+        "softmax": [_how_large_when_warm(of["softmax"]), _warmth(of["softmax"]), _seeds(of["softmax"]), _scale()],
+        "heads": [_which_place(of["heads"]), _roles(of["heads"]), _rest(of["heads"])],
         "order": [_moved(), _other_order(of["orders"]), _rotation()],
         "masks": [_triangle(of["heads"]), _ahead()],
-        "scenes": [_book(), _photograph(), _film()],
-        "works": [*(_switched_off(one) for one in of["works"]), _proof(of["works"])],
+        "scenes": [_which_group(), _book(), _photograph(), _film()],
+        "works": [_how_large_without(of["works"][0]), *(_switched_off(one) for one in of["works"]), _proof(of["works"])],
     }
 
 
@@ -88,19 +95,37 @@ def _bars(shares: Sequence[tuple[str, float]], **more: Any) -> Panel:
     return {"kind": "bars", "names": [name for name, _share in shares], "shares": [share for _name, share in shares], **more}
 
 
+def _asked(open_: Message, answer: Message, options: Sequence[Any], right: int, above: Sequence[Panel] = ()) -> StopView:
+    """A question to the room: hands for each option; then the true one, and the sentence that is its reason."""
+    bars: Panel = {"kind": "bars", "title": compose("A press is a hand raised"), "names": options, "voted": True}
+    return StopView(
+        frames=[Frame(open_), Frame(answer, [*({} for _ in above), {"right": right}])],
+        panels=[*above, {**bars, "shares": [0] * len(options)}],
+        dial=compose("Answer"),
+        values=[compose("open"), compose("given")],
+        asks=True,
+    )
+
+
+def _sizes(value: float) -> tuple[list[Message], int]:
+    """Sizes of a share to choose from, and the place of the true one."""
+    pairs = list(pairwise(SIZES))
+    return [compose("{low:.0%} to {high:.0%}", low=low, high=high) for low, high in pairs], bisect(
+        SIZES, value, hi=len(pairs)
+    ) - 1
+
+
 def _vote(of: Any) -> StopView:
-    tokens, names = of["tokens"][: of["begun"]], sorted(name for name, _share in of["steps"][0]["next"])
+    tokens, likeliest = of["tokens"][: of["begun"]], of["steps"][0]["next"]
+    names, (name, share) = sorted(name for name, _share in likeliest), likeliest[0]
     sentence = compose(
         "It has read {count} tokens, and each of its {all:,} tokens has a share now: these are the {shown} likeliest.",
         count=len(tokens),
         all=_file()["writer"]["vocabulary"],
         shown=len(names),
     )
-    panels: list[Panel] = [
-        {"kind": "tokens", "tokens": tokens},
-        {"kind": "bars", "title": compose("A press is a hand raised"), "names": names, "shares": [0] * len(names), "voted": True},
-    ]
-    return StopView(frames=[Frame(sentence)], panels=panels)
+    answer = compose("“{name}” is the likeliest, with {share:.1%} at temperature 1.", name=name.strip(), share=share)
+    return _asked(sentence, answer, names, names.index(name), [{"kind": "tokens", "tokens": tokens}])
 
 
 def _written(of: Any) -> StopView:
@@ -118,7 +143,7 @@ def _written(of: Any) -> StopView:
         frames.append(Frame(sentence, [{"tokens": tokens, "light": falls}, _bars(step["next"], most=1)]))
     panels: list[Panel] = [
         {"kind": "tokens", "title": compose("Light: what the next token loses without each"), "wide": 1.4},
-        {"kind": "bars", "title": compose("What may come next")},
+        {"kind": "bars", "title": compose("What may come next, at temperature 1")},
     ]
     return StopView(frames=frames, panels=panels, dial=compose("Token"), values=range(1, len(frames) + 1))
 
@@ -170,6 +195,21 @@ def _scores(i: int) -> list[float]:
 def _softmax(scores: Sequence[float]) -> list[float]:
     powers = [math.exp(one - max(scores)) for one in scores]
     return [one / sum(powers) for one in powers]
+
+
+def _which_token() -> StopView:
+    tokens = _file()["head"]["tokens"]
+    weights = _softmax(_scores(tokens.index(LOOKING)))
+    first, second = sorted(range(len(tokens)), key=lambda j: -weights[j])[:2]
+    answer = compose(
+        "“{token}”, with a weight of {weight:.2f}: its score is the largest. “{other}” comes next, with {next:.2f}.",
+        token=tokens[first],
+        weight=weights[first],
+        other=tokens[second],
+        next=weights[second],
+    )
+    sentence = compose("“{token}” may look at {count} tokens, itself too.", token=LOOKING, count=len(tokens))
+    return _asked(sentence, answer, tokens, first)
 
 
 def _meeting() -> StopView:
@@ -251,6 +291,20 @@ def _mix() -> StopView:
     return StopView(frames=frames, panels=[{"kind": "channels"}], dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
 
 
+def _how_large_when_warm(of: Any) -> StopView:
+    at, warm = (TEMPERATURES.index(t) for t in (1.0, 2.0))
+    now, then = (math.exp(of["scores"][0] / TEMPERATURES[i] - of["totals"][i]) for i in (at, warm))
+    name = of["names"][0].strip()
+    sentence = compose("“{name}”, the likeliest, has {share:.1%} at temperature {t:g}.", name=name, share=now, t=1.0)
+    answer = compose(
+        "{share:.2%} at temperature {t:g}: scores are halved, so that all {all:,} tokens come nearer to each other.",
+        share=then,
+        t=TEMPERATURES[warm],
+        all=_file()["writer"]["vocabulary"],
+    )
+    return _asked(sentence, answer, *_sizes(then))
+
+
 def _warmth(of: Any) -> StopView:
     rows = [[math.exp(score / t - total) for score in of["scores"]] for t, total in zip(TEMPERATURES, of["totals"], strict=True)]
     frames = [
@@ -317,6 +371,25 @@ def _scale() -> StopView:
     return StopView(frames=frames, panels=panels, dial=compose("Scores divided by"), values=values, first=1)
 
 
+def _which_place(of: Any) -> StopView:
+    tokens, row = of["tokens"], of["rows"]["induction"]
+    at = row.index(max(row))
+    layer, head = _file()["heads"]["roles"]["induction"]
+    sentence = compose(
+        "The last token is “{last}”: one of these {count} tells what follows.", last=tokens[-1], count=FIRST_TOKENS
+    )
+    answer = compose(
+        "Token {at}, “{token}”: it came after the same token, and head {layer}.{head} puts {weight:.2f} of its look there.",
+        at=at + 1,
+        token=tokens[at].strip(),
+        layer=layer,
+        head=head,
+        weight=row[at],
+    )
+    options = [f"{n} · {token.strip()}" for n, token in enumerate(tokens[:FIRST_TOKENS], 1)]
+    return _asked(sentence, answer, options, at, [{"kind": "tokens", "tokens": tokens, "marked": len(tokens) - 1}])
+
+
 def _roles(of: Any) -> StopView:
     names = {
         "before": compose("looks at the token before"),
@@ -341,7 +414,7 @@ def _roles(of: Any) -> StopView:
         frames.append(Frame(sentence, [{"light": row}]))
     panels: list[Panel] = [
         {"kind": "tokens", "tokens": tokens, "marked": len(tokens) - 1, "wide": 1.8},
-        _bars(of["next"], most=1, title=compose("What may come next")),
+        _bars(of["next"], most=1, title=compose("What may come next, at temperature 1")),
     ]
     return StopView(frames=frames, panels=panels, dial=compose("Head"), values=[names[role] for role in of["rows"]], first=1)
 
@@ -405,7 +478,10 @@ def _other_order(of: Any) -> StopView:
         )
         for one in of
     ]
-    panels: list[Panel] = [{"kind": "tokens", "wide": 1.4}, {"kind": "bars", "title": compose("What may come next")}]
+    panels: list[Panel] = [
+        {"kind": "tokens", "wide": 1.4},
+        {"kind": "bars", "title": compose("What may come next, at temperature 1")},
+    ]
     return StopView(frames=frames, panels=panels, dial=compose("Order"), values=range(1, len(of) + 1))
 
 
@@ -489,9 +565,9 @@ def _ahead() -> StopView:
     return StopView(frames=[Frame(sentence)], panels=[panel])
 
 
-def _book() -> StopView:
-    book = _file()["book"]
-    names = {
+def _groups() -> dict[str, Message]:
+    """Names of a book's groups."""
+    return {
         "touch": compose("best bid and ask"),
         "near_ask": compose("asks, levels 2 to 5"),
         "near_bid": compose("bids, levels 2 to 5"),
@@ -499,13 +575,35 @@ def _book() -> StopView:
         "drift": compose("course of the price"),
         "older": compose("all older than 8 s"),
     }
-    most = max(book["gives"], key=lambda name: abs(book["gives"][name]))
+
+
+def _most_of_book() -> tuple[str, float]:
+    """The group that counts most, and what it gives to “up less down”."""
+    gives: dict[str, float] = _file()["book"]["gives"]
+    most = max(gives, key=lambda name: abs(gives[name]))
+    return most, gives[most]
+
+
+def _which_group() -> StopView:
+    names, (most, gives) = _groups(), _most_of_book()
+    of = list(_file()["book"]["gives"])
+    sentence = compose("“Up less down” hangs on {count} groups of numbers.", count=len(of))
+    answer = compose(
+        "“{name}”: without it, up less down moves by {change:.2f}, more than without any other.",
+        name=names[most],
+        change=abs(gives),
+    )
+    return _asked(sentence, answer, [names[one] for one in of], of.index(most))
+
+
+def _book() -> StopView:
+    book, names, (most, gives) = _file()["book"], _groups(), _most_of_book()
     sentence = compose(
         "Up {up:.0%}, down {down:.0%}. What counts most is “{name}”: without it, up less down moves by {change:.2f}.",
         up=book["probabilities"][2],
         down=book["probabilities"][0],
         name=names[most],
-        change=abs(book["gives"][most]),
+        change=abs(gives),
     )
     panels: list[Panel] = [
         {
@@ -567,11 +665,24 @@ def _film() -> StopView:
     return StopView(frames=frames, panels=panels, dial=compose("Sign"), values=[one["gloss"] for one in film["glosses"]])
 
 
+def _how_large_without(of: Any) -> StopView:
+    name, heads = of["names"][0].strip(), _file()["heads"]["copying"]
+    sentence = compose("“{name}” has {share:.1%} with all heads on.", name=name, share=of["plain"][0])
+    answer = compose(
+        "“{name}” has {share:.2%} without the {count}, and {other:.1%} without {count} others: the copying is theirs.",
+        name=name,
+        share=of["copying"][0],
+        other=of["others"][0],
+        count=len(heads),
+    )
+    return _asked(sentence, answer, *_sizes(of["copying"][0]))
+
+
 def _switched_off(of: Any) -> StopView:
     states = {"plain": compose("all on"), "copying": compose("six that copy off"), "others": compose("six others off")}
     frames = [
         Frame(
-            compose("“{name}” has {share:.2%}.", name=of["names"][0].strip(), share=of["plain"][0])
+            compose("“{name}” has {share:.2%} at temperature 1.", name=of["names"][0].strip(), share=of["plain"][0])
             if state == "plain"
             else compose(
                 "“{name}” had {was:.1%} and has {share:.2%} without heads {heads}.",

@@ -25,22 +25,28 @@ from core.words.sentences import SentenceReader, sentence_reader
 from core.words.writer import Head, Writer, choose, writer
 from lab.bundle import lecture_scenes
 
-OPENING: Final = {"en": "Paris is in France, Madrid is in Spain, Rome is in", "es": "Uno, dos, tres, cuatro,"}
+OPENING: Final = {
+    "en": "Paris is in France, Madrid is in Spain, Rome is in",
+    "es": "Caracas, Venezuela; Quito, Ecuador; Montevideo, Uruguay; Santiago,",
+}
 COPIED: Final = {
     "en": "The wizard Zorblax lives in a tower. One day, the wizard Zor",
     "es": "El mago Zorblax vive en una torre. Un día, el mago Zor",
 }
 STORY: Final = {"en": "Once upon a time there was a", "es": OPENING["es"]}
-NOT_COPIED: Final = {"en": OPENING["en"], "es": "La ciudad de Nueva"}
 REORDERED: Final = {
     "en": (
         OPENING["en"],
         "Madrid is in Spain, Rome is in Italy, Paris is in",
         "Rome is in France, Madrid is in Spain, Paris is in",
     ),
-    "es": (OPENING["es"], "Cuatro, tres, dos, uno, tres,", "Tres, dos, uno, cuatro,"),
+    "es": (
+        "Quito, Ecuador; Montevideo, Uruguay; Santiago,",
+        "Santiago, Chile; Quito, Ecuador; Montevideo,",
+        "Quito, Uruguay; Santiago, Ecuador; Montevideo,",
+    ),
 }
-"""The network writes little Spanish: the first order, like the texts above, goes on rightly (docs/results.md)."""
+"""The network writes little Spanish: lists of capitals are what it goes on with rightly (docs/results.md)."""
 WORDS: Final = {
     "en": ("cat", "unbelievable", "Zorblax", "attention", "Llanfairpwll"),
     "es": ("gato", "increíble", "Zorblax", "atención", "Llanfairpwll"),
@@ -241,7 +247,7 @@ def of_language(one: Writer, code: str) -> dict[str, Any]:
         "heads": roles(one, COPIED[code]),
         "orders": [read(one, text) for text in REORDERED[code]],
         "neighbours": [{"word": word, "near": neighbours(one, word)} for word in NEAR[code]],
-        "works": [switched_off(one, text) for text in (COPIED[code], NOT_COPIED[code])],
+        "works": [switched_off(one, text) for text in (COPIED[code], OPENING[code])],
     }
 
 

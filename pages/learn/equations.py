@@ -44,8 +44,9 @@ def draw_entry(entry: Equation) -> None:
             )
         elif cited:
             st.markdown(f":material/gavel: **{cited}**")
-        label = _("With numbers: {title}").format(title=_(titles[entry.page]))
-        st.markdown(f"[{label}]({entry.link(**more)})")
+        if entry.page != "equations":  # else the line above has its numbers
+            label = _("With numbers: {title}").format(title=_(titles[entry.page]))
+            st.markdown(f"[{label}]({entry.link(**more)})")
 
 
 def listing(query: str) -> PartView:

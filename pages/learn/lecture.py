@@ -35,6 +35,7 @@ def stage() -> None:
         "down": _("Turn the dial, key ←"),
         "leave": _("Leave, key Esc"),
         "own": _("Your own text"),
+        "hands": _("{right} of {count} hands said so."),
     }
     data = {"views": views(), "words": words, "locale": regional(), "most": MAX_CHARACTERS}
     browser_component("lecture")(key="lecture", data=data, on_text_change=take_text)
@@ -77,6 +78,7 @@ def views() -> list[dict[str, Any]]:
                     "dial": in_words(view.dial),
                     "values": in_words(view.values),
                     "first": view.first,
+                    "asks": view.asks,
                     "panels": in_words(view.panels),
                     "frames": [{"sentence": translate(one.sentence), "panels": in_words(one.panels)} for one in view.frames],
                 }

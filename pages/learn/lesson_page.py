@@ -34,7 +34,7 @@ from core.device import use_one_thread
 from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, matrix_html
 from core.lecture import origins
 from core.lecture.course import lesson_of
-from core.lecture.moved import Moved
+from core.lecture.moved import Moved, compare
 from core.lecture.worked import Worked
 from core.messages import Message, translate
 from pages.learn import (
@@ -47,7 +47,7 @@ from pages.learn import (
     what_moved,
 )
 from pages.learn.frame import Dial, Turned
-from pages.learn.predict import Question
+from pages.learn.predict import Change
 from pages.learn.what_moved import Followed
 from pages.shared import assets, controls, url_state
 from pages.shared.language import _, current, number, scientific, significant
@@ -319,8 +319,8 @@ def _moved(view: PartView, turned: Turned) -> Moved | None:
     return what_moved.follow(view.followed, turned.moving) if view.followed else None
 
 
-def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turned, view: PartView) -> Question | None:
-    """The question what happens to the view's number as the dial on display goes elsewhere; None where it cannot."""
+def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turned, view: PartView) -> Change | None:
+    """What changes as the dial on display goes elsewhere; None where it cannot."""
     code = turned.asked
     dial = turned.dials[code] if code is not None else None
     if code is None or dial is None or dial.elsewhere is None or view.asked is None:
@@ -328,16 +328,20 @@ def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turne
     elsewhere = dial.elsewhere(turned.values[code])
     values = turned.values | {code: elsewhere.value}
     with suppress(*page.errors):
-        then = page.view(part, above | values).asked
-        if then is not None:
-            (name, before), (_name, after) = view.asked(), then()
-            change = _("“{dial}” goes from {now} to {then}.").format(
+        there = page.view(part, above | values)
+        if there.asked is not None:
+            (name, before), (_name, after) = view.asked(), there.asked()
+            sentence = _("“{dial}” goes from {now} to {then}.").format(
                 dial=dial.label,
                 now=frame.value_text(dial, code, turned.values),
                 then=frame.value_text(dial, code, values),
             )
             key = repr((page.name, part.code, code, elsewhere.value, before, after))
-            return Question(key=key, change=change, number=name, before=before, after=after, then=elsewhere.kept)
+            change = Change(key=key, sentence=sentence, number=name, before=before, after=after, then=elsewhere.kept)
+            now, then = view.followed, there.followed
+            if now is None or then is None or now.values.shape != then.values.shape or list(now.rows) != list(then.rows):
+                return change
+            return replace(change, moved=compare(now.values, then.values), rows=now.rows, columns=now.columns)
     return None
 
 

@@ -1,19 +1,19 @@
-"""Predict before you see: what happens to a number of the view once one thing changes; the reader's answer, then the true one.
+"""Predict before you see: which way a number goes once a dial does, how far, and where most moves; then the true answer.
 
-    predict.ask(lambda: Question(key="...", change=_("One frame is added."), number=_("the number of paths"), before=3, after=7))
-
-`lesson_page` asks it of every part, of the dial on display. The switch is in the lesson's row (`switch`).
+`lesson_page` asks it of every part, of the dial on display; the next question is of the next kind. The switch is in the lesson's
+row (`switch`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import streamlit as st
 
-from core.lecture.moved import trend
+from core.lecture.moved import Moved, doublings, trend
+from pages.learn.what_moved import most_moved
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, significant
 
@@ -23,39 +23,73 @@ KEPT: Final = "predict:kept"
 """Session state: the switch is on."""
 FROZEN: Final = "predict:frozen"
 """Session state: page and part, and the question that was revealed there."""
+TURN: Final = "predict:turn"
+"""Session state: how many questions were left behind."""
+OTHERS: Final = 3
+"""Rows at most beside the one that moves most."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Does a number rise or fall once one thing changes?
+    """A question with its options.
 
     Attributes:
         key: its name among all questions, the same in every language.
-        change: what changes, a sentence. number: the number's name within a sentence. before, after: its values.
+        text: the question in words. options: the answers to choose from; answer: place of the true one. reason: a sentence.
         then: choices of the session that bring the state asked about, for the dial to go there once the answer is out.
     """
 
     key: str
-    change: str
+    text: str
+    options: Sequence[str]
+    answer: int
+    reason: str
+    then: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What changes in a view once a dial goes elsewhere: which way its number goes, how far, and where most moves.
+
+    Attributes:
+        key, then: of the questions. sentence: what changes.
+        number: the number's name within a sentence. before, after: its values.
+        moved: the change of the view's matrix; None where it has none. rows, columns: their names.
+    """
+
+    key: str
+    sentence: str
     number: str
     before: float
     after: float
-    then: Mapping[str, Any] = field(default_factory=dict)
+    then: Mapping[str, Any]
+    moved: Moved | None = None
+    rows: Sequence[str] = ()
+    columns: Sequence[str] | None = None
 
-    @property
-    def text(self) -> str:
-        """The question in words."""
-        return f"{self.change} " + _("What happens to {number}?").format(number=self.number)
+    def questions(self) -> list[Question]:
+        """Those that it can be asked for."""
+        before, after, name = significant(self.before), significant(self.after), self.number
+        reason = _("{number}: {before} → {after}.").format(number=name[:1].upper() + name[1:], before=before, after=after)
+        way, times = trend(self.before, self.after), doublings(self.before, self.after)
+        ways = _("it rises"), _("it stays the same"), _("it falls")
+        asked = [self._question("way", _("What happens to {number}?").format(number=name), ways, 1 - way, reason)]
+        if times is not None and way:
+            sizes = _("¼ of it or less"), _("about half"), _("about as large"), _("about twice"), _("4 times or more")
+            text = _("How large is {number} then, beside now?").format(number=name)
+            asked.append(self._question("size", text, sizes, times + 2, reason))
+        if self.moved is not None and self.moved.leads:
+            most, _column = self.moved.most
+            others = [n for n in range(len(self.rows)) if n != most]
+            places = sorted([most, *others[:: -(-len(others) // OTHERS)]])
+            rows = [f"{number(n + 1)} · {self.rows[n]}" for n in places]
+            reason = most_moved(self.moved, self.rows, self.columns)
+            asked.append(self._question("place", _("Which row moves most?"), rows, places.index(most), reason))
+        return asked
 
-    @property
-    def options(self) -> tuple[str, str, str]:
-        """The answers to choose from."""
-        return _("it rises"), _("it stays the same"), _("it falls")
-
-    @property
-    def answer(self) -> int:
-        """Place of the true one."""
-        return 1 - trend(self.before, self.after)
+    def _question(self, kind: str, text: str, options: Sequence[str], answer: int, reason: str) -> Question:
+        key, text = f"{self.key} {kind}", f"{self.sentence} {text}"
+        return Question(key=key, text=text, options=options, answer=answer, reason=reason, then=self.then)
 
 
 def wanted() -> bool:
@@ -92,18 +126,21 @@ def links() -> dict[str, str]:
     return {ASK: "true"} if wanted() else {}
 
 
-def ask(make: Callable[[], Question | None]) -> bool:
+def ask(make: Callable[[], Change | None]) -> bool:
     """Show the question, where it is wanted; call it after the dials.
 
     Args:
-        make: builds the question from the view's state; None where this state has none. Called only where it is needed.
+        make: what changes of the view's state; None where this state has none. Called only where it is needed.
 
     Returns:
         Whether the answer is out, or none is waited for.
     """
     if not wanted():
         return True
-    question = frozen() or make()
+    question = frozen()
+    if question is None and (change := make()) is not None:
+        kinds = change.questions()
+        question = kinds[st.session_state.get(TURN, 0) % len(kinds)]
     if question is None:
         return True
     with st.container(key="predict"):
@@ -131,6 +168,11 @@ def _walk(question: Question) -> None:
     st.session_state.update(question.then)
 
 
+def _leave() -> None:
+    st.session_state.pop(FROZEN, None)
+    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
+
+
 def _show(question: Question) -> None:
     state = st.session_state
     revealed = bool(state.get(f"predict:{question.key}:revealed"))
@@ -144,9 +186,8 @@ def _show(question: Question) -> None:
         elif question.then:
             show = _("Show it")
             st.button(show, icon=":material/play_arrow:", key="predict_walk", on_click=_walk, args=(question,))
-        if revealed and frozen() is not None:
-            later = _("Next question")
-            st.button(later, icon=":material/skip_next:", key="predict_next", on_click=lambda: state.pop(FROZEN, None))
+        if revealed:
+            st.button(_("Next question"), icon=":material/skip_next:", key="predict_next", on_click=_leave)
     if revealed:
         _reveal(question, given)
 
@@ -191,10 +232,8 @@ def _answered(widget: str, chosen: str) -> None:
 
 def _reveal(question: Question, hands: list[int]) -> None:
     """The verdict: what is true, of which numbers, and how many said so."""
-    true = (_("It rises."), _("It stays the same."), _("It falls."))[question.answer]
-    before, after = significant(question.before), significant(question.after)
-    reason = _("{number}: {before} → {after}.").format(number=question.number, before=before, after=after)
-    sentence = f"**{true}** {reason[:1].upper()}{reason[1:]}"
+    true = question.options[question.answer]
+    sentence = f"**{true[:1].upper()}{true[1:]}.** {question.reason}"
     right, all_hands = hands[question.answer], sum(hands)
     if all_hands > 1:
         said = _("{right} of {count} hands said so.").format(right=number(right), count=number(all_hands))

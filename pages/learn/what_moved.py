@@ -114,19 +114,24 @@ def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = 
     """Tells in words what moved: where most, and which rows did not move."""
     if not moved.rows:
         return still or _("Nothing moved: every row is as before.")
-    row, column = moved.most
-    where = columns[column] if columns is not None else number(column + 1)
-    most = _("Most moved {row}, {column}: {before} → {after}.").format(
-        row=f"**{rows[row]}**",
-        column=f"**{where}**",
-        before=f"**{_value(float(moved.before[row, column]))}**",
-        after=f"**{_value(float(moved.after[row, column]))}**",
-    )
+    most = most_moved(moved, rows, columns)
     if not moved.still:
         return most + " " + _("Every row moved.")
     if len(moved.still) > MAX_NAMED:
         return most + " " + _("{still} of {all} rows did not move.").format(still=number(len(moved.still)), all=number(len(rows)))
     return most + " " + _("Did not move: {rows}.").format(rows=", ".join(rows[one] for one in moved.still))
+
+
+def most_moved(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None) -> str:
+    """Tells in words where most moved."""
+    row, column = moved.most
+    where = columns[column] if columns is not None else number(column + 1)
+    return _("Most moved {row}, {column}: {before} → {after}.").format(
+        row=f"**{rows[row]}**",
+        column=f"**{where}**",
+        before=f"**{_value(float(moved.before[row, column]))}**",
+        after=f"**{_value(float(moved.after[row, column]))}**",
+    )
 
 
 def _value(value: float) -> str:

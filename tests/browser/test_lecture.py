@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,27 +70,35 @@ def test_space_alone_gives_the_whole_lecture_and_a_stop_is_the_same_however_one_
     for _ in range(100):
         page.keyboard.press("Space")
         now = looked(page)
-        if now["at"] == seen[-1]["at"]:
+        if now["drawn"] == seen[-1]["drawn"]:
             break
         seen.append(now)
-    assert [one["at"] for one in seen] == list(views) and len(MINUTES) == 9
+    steps = [(at, str(n + 1)) for at, view in views.items() for n in ((0, 1) if view.asks else (view.first,))]
+    assert [(one["at"], one["dial"]) for one in seen] == steps and len(MINUTES) == 9
     for before, after in itertools.pairwise(reversed(seen)):
         page.keyboard.press("PageUp")
         assert looked(page)["drawn"] == after["drawn"] != before["drawn"]
     for one in seen:
-        page.evaluate(BY_ADDRESS, f"?lang={language}&stop={one['at']}")
+        page.evaluate(BY_ADDRESS, f"?lang={language}&stop={one['at']}&dial={one['dial']}")
         assert looked(page)["drawn"] == one["drawn"]
     page.locator("[data-act=on]").focus()  # a button does not take the keys for itself
-    for one in reversed(seen):
-        page.evaluate(BY_ADDRESS, f"?lang={language}&stop={one['at']}&dial=1")
+    for at, view in reversed(views.items()):
+        page.evaluate(BY_ADDRESS, f"?lang={language}&stop={at}&dial=1")
         dials = [looked(page)["dial"]]
         while len(dials) == len(set(dials)):
             page.keyboard.press("ArrowRight")
             dials.append(looked(page)["dial"])
-        assert len(dials) - 1 == len(views[one["at"]].frames)
+        assert len(dials) - 1 == len(view.frames)
     kept = page.evaluate(LOOK)["drawn"]
     page.reload()
     page.wait_for_selector(".lecture-page[data-at]", timeout=PATIENCE_MS)
     assert looked(page)["drawn"] == kept
+    page.evaluate(BY_ADDRESS, f"?lang={language}&stop=5.1")  # a class raises its hands, and is told how many were right
+    right = views["5.1"].frames[1].panels[-1]["right"]
+    for option in (right, 0, right):
+        page.locator("button[data-vote]").nth(option).click()
+    page.keyboard.press("Space")
+    assert re.search("[^0-9]2 (of|de) 3 ", page.locator(".lecture-sentence").inner_text()) and looked(page)
+    assert page.locator(".lecture-right").inner_text().split()[-1] == "2"
     page.keyboard.press("Escape")
     page.wait_for_selector(".st-key-lecture_stops", timeout=PATIENCE_MS)

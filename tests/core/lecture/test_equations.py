@@ -75,7 +75,7 @@ def missing(entry: Equation) -> Iterator[str]:
     for key, value in entry.query.items():
         written = re.search(rf'"{value}":|\["{value}"\]|[Pp]art\(\s*"{value}"', source) is not None
         named = f'"{key}"' in source or f'key=f"{key.partition("_")[0]}_{{' in source  # one of a family of dials
-        if not named or not (written or value.isdigit() or value == "true"):
+        if not named or not (written or value.isdigit() or value in ("true", entry.id)):
             yield f"{key}={value} on {entry.page}"
 
 

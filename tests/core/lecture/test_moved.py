@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.lecture import attention_steps, tokens
-from core.lecture.moved import compare, rectangles, trend
+from core.lecture.moved import compare, doublings, rectangles, trend
 
 
 def test_only_what_differs_moved() -> None:
@@ -63,3 +63,13 @@ def test_rounding_is_measured_by_the_largest_finite_entry_and_what_is_no_number_
 def test_a_trend_is_a_change_beyond_rounding() -> None:
     for before, after, direction in ((1, 2, 1), (2, 1, -1), (-2, -1, 1), (1, 1 + 1e-9, 0), (0, 0, 0)):
         assert trend(before, after) == direction
+
+
+def test_sizes_are_told_apart_by_doublings_and_a_row_leads_alone() -> None:
+    wanted = {(1, 1.1): 0, (1, 2): 1, (3, 1.6): -1, (-1, -4): 2, (1, 99): 2, (1, 1e-9): -2, (1, 2**0.5): None, (1, -1): None}
+    assert {pair: doublings(*pair) for pair in wanted} == wanted
+    assert doublings(0, 1) is None and doublings(1, float("inf")) is None
+    before = np.zeros((3, 2))
+    led, level = (np.array([[0, 1], [0, 0], [other, 0]]) for other in (0.8, 0.95))
+    assert compare(before, led).leads and not compare(before, level).leads and not compare(before, before).leads
+    assert not compare(before[:1], led[:1]).leads  # alone it is no choice

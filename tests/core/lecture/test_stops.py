@@ -29,6 +29,12 @@ def close(view: StopView, wanted: list[list[float]]) -> None:
         np.testing.assert_allclose(got, right, atol=0.0051)
 
 
+def answered(view: StopView) -> str:
+    """The option that a question's second place marks."""
+    assert view.asks and not view.frames[0].panels and len(view.frames) == 2
+    return str(view.panels[-1]["names"][view.frames[1].panels[-1]["right"]])
+
+
 @pytest.fixture(params=LANGUAGES)
 def language(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -45,7 +51,9 @@ def test_nine_stops_take_45_minutes_and_every_view_has_its_dial(language: str) -
 def test_what_is_written_and_what_it_hangs_on(language: str) -> None:
     vote, written = stops(language)["writes"]
     of = BUNDLED[language]["writing"]
-    close(vote, [[of["begun"], 49_152, 8]])
+    name, share = max(of["steps"][0]["next"], key=lambda pair: pair[1])
+    close(vote, [[of["begun"], 49_152, 8], [share, 1]])
+    assert share > 0.9 and answered(vote) == name
     close(written, [[one["next"][0][1], np.max(one["falls"])] for one in of["steps"]])
     assert sorted(vote.panels[1]["names"]) == sorted(name for name, _share in of["steps"][0]["next"])
     for i, (one, frame) in enumerate(zip(of["steps"], written.frames, strict=True)):
@@ -66,12 +74,14 @@ def test_pieces_have_rows_and_rows_have_neighbours(language: str) -> None:
 
 
 def test_the_head_on_its_sentence() -> None:
-    meeting, rows, mix = stops("en")["qkv"]
+    asked, meeting, rows, mix = stops("en")["qkv"]
     q, k, v = (np.array(BUNDLED["head"][name]) for name in "qkv")
     tokens = BUNDLED["head"]["tokens"]
     scores = q @ k.T / np.sqrt(32)
     weights = softmax(scores, axis=1)
     it, cat = tokens.index("it"), tokens.index("cat")
+    close(asked, [[10], np.sort(weights[it])[:-3:-1].tolist()])
+    assert answered(asked) == "cat"
     close(meeting, [[32, score * np.sqrt(32), score] for score in scores[it]])
     close(rows, [[score.max(), row.max(), 1] for score, row in zip(scores, weights, strict=True)])
     close(mix, [[row.max(), np.sort(row)[-3:].sum()] for row in weights])
@@ -85,13 +95,17 @@ def test_the_head_on_its_sentence() -> None:
 
 
 def test_temperature_and_attentions_own_scale(language: str) -> None:
-    warm, seeds, scale = stops(language)["softmax"]
+    asked, warm, seeds, scale = stops(language)["softmax"]
     of = BUNDLED[language]["softmax"]
     cold = np.array(of["scores"]) / 0.2
     shares = np.exp(cold - of["totals"][0])
+    now, then = (np.exp(of["scores"][0] / t - of["totals"][TEMPERATURES.index(t)]) for t in (1.0, 2.0))
+    close(asked, [[now, 1], [then, 2, 49_152]])
+    low, high = (float(one) / 100 for one in re.findall(r"(\d+)%", answered(asked)))
+    assert low <= then <= high
     close(warm, [[t, *stated[1:]] for t, stated in zip(TEMPERATURES, said(warm), strict=True)])
     close(StopView(frames=warm.frames[:1], panels=[]), [[0.2, shares[0], 12, 49_152, shares.sum()]])
-    assert all(a[1] > b[1] for a, b in zip(said(warm), said(warm)[1:], strict=False))
+    assert np.all(np.diff([a[1] for a in said(warm)][1:]) < 0) and said(warm)[0][1] >= said(warm)[1][1]
     different = [len({*texts}) for texts in of["written"]]
     assert said(seeds)[0] == [5, different[0], 0.2, different[2], 1, different[4], 2]
     assert different[0] <= different[2] <= different[4]
@@ -103,12 +117,14 @@ def test_temperature_and_attentions_own_scale(language: str) -> None:
 
 
 def test_heads_copy_and_rest(language: str) -> None:
-    roles, rest = stops(language)["heads"]
+    asked, roles, rest = stops(language)["heads"]
     of = BUNDLED[language]["heads"]
     heads = [float(f"{a}.{b}") for a, b in BUNDLED["heads"]["roles"].values()]
     close(
         roles, [[head, float(np.max(row)), 1 + int(np.argmax(row))] for head, row in zip(heads, of["rows"].values(), strict=True)]
     )
+    before = [n for n, token in enumerate(of["tokens"][:-1]) if token == of["tokens"][-1]]
+    assert answered(asked) == f"{before[0] + 2} · {of['tokens'][before[0] + 1].strip()}"  # what came after the same token
     first = np.array(of["first"])
     assert first.shape == (30, 9)
     close(rest, [[first.mean(), (first > 0.5).sum(), 270]])
@@ -143,11 +159,14 @@ def test_masks_and_a_look_ahead(language: str) -> None:
 
 
 def test_a_book_a_photograph_and_a_film() -> None:
-    book, photograph, film = stops("en")["scenes"]
+    asked, book, photograph, film = stops("en")["scenes"]
     of = BUNDLED["book"]
     down, _still, up = of["probabilities"]
     assert of["lean"] == pytest.approx(up - down, abs=2e-3)
     close(book, [[up, down, np.abs(list(of["gives"].values())).max()]])
+    close(StopView(frames=asked.frames[:1], panels=[]), [[6]])
+    assert asked.frames[1].panels[0]["right"] == int(np.abs(list(of["gives"].values())).argmax())
+    assert f"“{answered(asked)}”" in asked.frames[1].sentence and f"“{answered(asked)}”" in book.frames[0].sentence
     seen = BUNDLED["photograph"]
     close(photograph, [[n, share, seen["area"]] for n, share in enumerate(seen["on_thing"], 1)])
     assert max(seen["on_thing"]) > 2 * seen["area"] > min(seen["on_thing"])
@@ -160,13 +179,15 @@ def test_a_book_a_photograph_and_a_film() -> None:
 
 
 def test_six_heads_that_copy_against_six_others(language: str) -> None:
-    zor, rome, proof = stops(language)["works"]
+    asked, zor, rome, proof = stops(language)["works"]
     for view, of in zip((zor, rome), BUNDLED[language]["works"], strict=True):
         got = said(view)
-        assert got[0] == pytest.approx([of["plain"][0]], abs=1e-4)
+        assert got[0] == pytest.approx([of["plain"][0], 1], abs=1e-4)
         for state, numbers in (("copying", got[1]), ("others", got[2])):
             assert numbers[:2] == pytest.approx([of["plain"][0], of[state][0]], abs=6e-4)
     copied, plain = BUNDLED[language]["works"]
+    close(asked, [[copied["plain"][0]], [copied["copying"][0], 6, copied["others"][0], 6]])
+    assert answered(asked) == "0% to 1%" and copied["copying"][0] < 0.01
     close(proof, [[copied["plain"][0], copied["copying"][0], plain["plain"][0], plain["copying"][0]]])
     assert copied["copying"][0] < 0.1 * copied["plain"][0] < copied["others"][0] and plain["copying"][0] > 0.9 * plain["plain"][0]
 

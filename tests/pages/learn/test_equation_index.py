@@ -2,6 +2,7 @@
 
 from core.lecture.equations import equations, search
 from core.models.tlob import TLOB, TLOBConfig
+from pages.learn.equation_tables import example
 from pages.shared.navigation import ENTRIES, ROOT
 from tests.pages.learn.drawn_part import pages
 from tests.pages.open_page import open_page, ran
@@ -47,10 +48,12 @@ def test_spanish_titles_and_links() -> None:
 
 
 def test_every_entry_opens_a_view() -> None:
-    """Of a lesson a part of it, which `test_every_state` opens; of another page the page itself, at its choices."""
+    """Of a lesson a part of it, which `test_every_state` opens; of another page the page itself; in the index its own numbers."""
     files, opened = {entry.url: ROOT / entry.file for entry in ENTRIES}, set[tuple[str, ...]]()
     for entry in equations():
-        if entry.page in pages():
+        if entry.page == "equations":
+            assert search(entry.query["find"]) == [entry] and example(entry.id)
+        elif entry.page in pages():
             assert entry.query.get("part", "") in {"", *(part.code for part in pages()[entry.page].parts)}, entry.id
         elif (address := (entry.page, *entry.query.values())) not in opened and entry.page != "live":
             opened.add(address)

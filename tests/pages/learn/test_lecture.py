@@ -22,13 +22,13 @@ from pages.shared.language import prose_section, speaking
 def test_sentences_are_the_readers_and_tokens_the_networks() -> None:
     with speaking("es"):
         shown = {one["at"]: one for one in lecture.views()}
-        question = prose_section(lecture.PAGE, "heads_1")
-    assert question.startswith(shown["5.1"]["question"]) and question.endswith(shown["5.1"]["notes"])
-    tokens = stops("es")["heads"][0].panels[0]["tokens"]
-    assert shown["5.1"]["panels"][0]["tokens"] == list(tokens) and " en" in tokens
-    assert shown["5.1"]["dial"] == "Cabeza" and shown["5.1"]["values"][1] == "copia lo que siguió al mismo token"
-    assert all("\u00a0%" in frame["sentence"] for frame in shown["9.1"]["frames"])
-    assert all(frame["sentence"] != str(stops("es")["works"][0].frames[0].sentence) for frame in shown["9.1"]["frames"])
+        question = prose_section(lecture.PAGE, "heads_2")
+    assert question.startswith(shown["5.2"]["question"]) and question.endswith(shown["5.2"]["notes"])
+    tokens = stops("es")["heads"][1].panels[0]["tokens"]
+    assert shown["5.2"]["panels"][0]["tokens"] == list(tokens) and " en" in tokens
+    assert shown["5.2"]["dial"] == "Cabeza" and shown["5.2"]["values"][1] == "copia lo que siguió al mismo token"
+    assert all("\u00a0%" in frame["sentence"] for frame in shown["9.2"]["frames"])
+    assert all(frame["sentence"] != str(stops("es")["works"][1].frames[0].sentence) for frame in shown["9.2"]["frames"])
 
 
 def own(monkeypatch: pytest.MonkeyPatch, text: str, *, problem: Exception | None = None) -> Frame:

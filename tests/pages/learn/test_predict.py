@@ -53,6 +53,33 @@ def test_a_higher_temperature_evens_the_row_out() -> None:
     assert app.query_params["t"] == "1.5"
 
 
+def next_question(app: AppTest) -> list[str]:
+    """Leaves the answer for the question of the next kind; its options."""
+    revealed(app)
+    app.button(key="predict_next").click()
+    ran(app)
+    (radio,) = (one for one in app.radio if str(one.key).startswith("predict:"))
+    return list(radio.options)
+
+
+def test_the_next_question_is_how_large() -> None:
+    app = open_page(ROOT / "pages" / "learn" / "attention_steps.py", part="cost", cost_dial="t", ask="true")
+    assert len(next_question(app)) == 5
+    answer, before, after = re.findall(r"\*\*(.*)\.\*\* .*: (\S+) → (\S+)\.", revealed(app))[0]
+    assert {1: "About as large", 2: "About twice"}[round(float(after) / float(before))] == answer
+
+
+def test_the_next_question_is_where_most_moves() -> None:
+    app = open_page(ROOT / "pages" / "learn" / "attention_steps.py", part="softmax", dial="t", ask="true")
+    head = trained_head()
+    x, w_q, w_k = (torch.tensor(head.matrices[name]) for name in ("X", "W_Q", "W_K"))
+    scores = (x @ w_q) @ (x @ w_k).T / 2
+    most = int(((scores / 1.5).softmax(1) - scores.softmax(1)).abs().amax(1).argmax())
+    options = next_question(app)
+    assert len(options) == 4 and f"{most + 1} · {head.tokens[most]}" in options
+    assert revealed(app).startswith(f"**{most + 1} · {head.tokens[most]}.** Most moved **{head.tokens[most]}**")
+
+
 def test_on_a_projector_a_class_raises_its_hands_and_the_verdict_counts_them() -> None:
     app = open_page(ROOT / "pages" / "learn" / "attention_steps.py", part="softmax", dial="t", ask="true", present="true")
     for option in (2, 0, 2):
