@@ -27,6 +27,7 @@ from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.samples import clip_samples
 from core.vision.analysis import analyse
 from core.vision.classifier import PHOTOGRAPHS, load_classifier
+from core.vision.evidence import losses_without
 from core.vision.gallery import photograph_gallery
 from core.vision.lit_answer import lit_answer
 from core.vision.pictures import decode, from_pixels
@@ -76,12 +77,14 @@ def market() -> dict[str, Any]:
 
 
 def photograph() -> dict[str, Any]:
-    """A photograph lit by what stands out, and its answer. Needs `make sight`."""
+    """A photograph lit by what stands out, its answer, and what that loses without each patch. Needs `make sight`."""
     classifier, row = load_classifier(PHOTOGRAPHS), photograph_gallery()[PHOTOGRAPH]
     prepared = prepare_upright(classifier, decode(row.data, name=row.kind), Recipe(manner=classifier.manner))
     analysis = analyse(classifier, prepared.image, prepared.unturned)
     seen = sight_reader().read(from_pixels(prepared.upright, name=row.kind), side=224)
-    return {"photo": PHOTOGRAPH, "labelled": row.name} | lit_answer(analysis, prepared, prepared.upright, seen)
+    losses = losses_without(analysis, analysis.likeliest).round(6).tolist()  # for the page that opens with it
+    known = {"photo": PHOTOGRAPH, "labelled": row.name, "made_by": classifier.fingerprint, "losses": losses}
+    return known | lit_answer(analysis, prepared, prepared.upright, seen)
 
 
 def signs() -> dict[str, Any]:

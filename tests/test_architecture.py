@@ -51,7 +51,7 @@ ALLOWED = {
     "core.models": {"core.messages", "core.nn"},
     "core.explain": {"core.messages", "core.models", "core.nn"},
     "core.market": {*SHARED, "core.scores", "core.workers"},
-    "core.vision": {*SHARED, "core.package_files", "core.scores"},
+    "core.vision": {*SHARED, "core.front", "core.package_files", "core.scores"},
     "core.signs": {*SHARED, "core.package_files"},
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs", "core.vision"},
     "core.front": set[str](),
@@ -187,6 +187,12 @@ def test_training_needs_six_packages_only() -> None:
     used = {one.split(".")[0]: by for by in reached(recipes) for one in imports(MODULES[by])}
     extra = used.keys() - TRAINING_NEEDS - set(sys.stdlib_module_names) - {"attention_light", "core", "lab"}
     assert not extra, f"training would need {[(one, used[one]) for one in extra]}"
+
+
+def test_the_server_answers_before_torch_is_loaded() -> None:
+    """Torch takes longer than all else that the entry imports."""
+    code = "import sys, streamlit_app; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
 def test_the_command_line_trains_on_a_bare_machine() -> None:

@@ -15,13 +15,12 @@ from core.explain.faithfulness import Curves
 from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
-from core.vision import evidence, walkthrough
+from core.vision import evidence, opening, walkthrough
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import Bytes, Picture, decode, from_pixels
 from core.vision.preprocessing import Recipe
-from core.vision.uprightness import prepare_upright
 from core.vision.walkthrough import ViTWalkthrough
 from pages.shared.kept_results import Hashes, kept
 
@@ -79,10 +78,10 @@ analyse = kept(256, HASHES)(analyses.analyse)
 relevance = kept(128, HASHES)(PictureAnalysis.relevance)
 explained = kept(128, HASHES)(evidence.explain_picture)
 """Some seconds for a photograph."""
-losses = kept(128, HASHES)(evidence.losses_without)
-"""A third of a second for a photograph."""
+losses = kept(128, HASHES)(opening.losses)
+"""A third of a second for a photograph, but for the one that the page opens with."""
 needed = kept(64, HASHES)(evidence.patches_needed)
-prepare = kept(256, HASHES)(prepare_upright)
+prepare = kept(256, HASHES)(opening.prepare)
 
 
 @kept(128, HASHES)

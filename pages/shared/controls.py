@@ -14,8 +14,6 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.device import Placed
-from core.explain.attribution import Report
 from core.messages import first_line, translate
 from pages.shared import url_state
 from pages.shared.language import _, current, number
@@ -23,6 +21,9 @@ from pages.shared.language import _, current, number
 if TYPE_CHECKING:
     import pandas as pd
     from streamlit.delta_generator import DeltaGenerator
+
+    from core.device import Placed  # torch, which loads after the server listens
+    from core.explain.attribution import Report
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 PRESENTATION: Final = "present"

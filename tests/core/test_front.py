@@ -20,8 +20,13 @@ from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.samples import clip_samples
+from core.vision import opening
+from core.vision.analysis import analyse
+from core.vision.classifier import PHOTOGRAPHS, load_classifier
 from core.vision.gallery import photograph_gallery
+from core.vision.preprocessing import Recipe
 from core.vision.sight_files import SIGHT_FILES
+from core.vision.uprightness import prepare_upright
 from pages.markets.live_controls import OPENS_WITH
 from pages.shared import controls
 from pages.shared.navigation import OF_THE_LIVE_PAGE, ROOT
@@ -52,12 +57,31 @@ def test_the_market_is_what_the_model_calls_and_what_came() -> None:
 @pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
 def test_the_photograph_has_the_models_answer_and_the_share_that_stands_out() -> None:
     shown, now = front.answers()["photograph"], front_page.photograph()
-    for name in ("photo", "labelled", "garment"):
+    for name in ("photo", "labelled", "garment", "made_by"):
         assert now[name] == shown[name], "run `python -m scripts.front_page`"
+    assert now["losses"] == pytest.approx(shown["losses"], abs=1e-4), "run `python -m scripts.front_page`"
     ((name, probability),) = shown["named"]
     assert now["named"][0] == [name, pytest.approx(probability, abs=0.01)] and name == shown["labelled"]
     assert now["stands_out"] == pytest.approx(shown["stands_out"], abs=0.01)
     assert shown["labelled"] == photograph_gallery()[shown["photo"]].name
+
+
+@pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
+def test_garments_opens_as_if_all_were_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The photograph as the finder and the turns leave it; of any other checkpoint nothing is taken from the file."""
+    classifier, picture = load_classifier(PHOTOGRAPHS), opening.photograph()
+    recipe = Recipe(manner=classifier.manner)
+    computed, opened = prepare_upright(classifier, picture, recipe), opening.prepare(classifier, picture, recipe)
+    for name, value in vars(computed).items():
+        np.testing.assert_array_equal(getattr(opened, name), value, err_msg=name)
+    analysis = analyse(classifier, opened.image)
+    with monkeypatch.context() as patched:
+        patched.setattr(opening, "losses_without", None)
+        kept = opening.losses(analysis, analysis.likeliest)
+    np.testing.assert_allclose(kept, front.answers()["photograph"]["losses"])
+    monkeypatch.setattr(classifier, "fingerprint", "another")
+    monkeypatch.setattr(opening, "losses_without", lambda *_args, **_more: "computed")
+    assert opening.losses(analysis, analysis.likeliest) == "computed"
 
 
 def test_the_signs_are_read_from_the_hands_that_are_drawn() -> None:
