@@ -80,6 +80,8 @@ class BinanceServer:
     """
 
     wire: Wire
+    exchange: str = "binance"
+    pace_s: float = 0.1
     snapshot_cap: int = 5000
     failing: int | None = None
     handshake: int | None = None
@@ -103,6 +105,10 @@ class BinanceServer:
         self.next = 0
         for message in self.wire.before:  # the last of them reaches past the snapshot
             self._apply(message)
+
+    @property
+    def symbol(self) -> str:
+        return self.wire.symbol
 
     # -- life ---------------------------------------------------------------------------------------------------------
 
@@ -139,12 +145,16 @@ class BinanceServer:
 
     # -- faults -------------------------------------------------------------------------------------------------------
 
-    async def send_text(self, text: str) -> None:
+    async def send(self, text: str) -> None:
         """Send this text to everyone who follows the book."""
         for socket, streams in list(self.sockets.items()):
             if any("@depth" in stream for stream in streams):
                 with contextlib.suppress(ConnectionError):
                     await socket.send_str(text)
+
+    def step(self, levels: range | None = None) -> str:
+        """The next depth message, which is not sent yet."""
+        return json.dumps(self.next_depth())
 
     async def ping(self) -> None:
         """A heartbeat."""

@@ -30,7 +30,7 @@ class VenueServer(ABC):
 
     exchange: str
     symbol: str
-    pace_s = 0.02
+    pace_s = 0.1
     """Seconds between two messages."""
 
     def __init__(self) -> None:

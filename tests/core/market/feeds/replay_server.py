@@ -68,6 +68,11 @@ class Replay(VenueServer):
     def __len__(self) -> int:
         return len(self._script)
 
+    @property
+    def left(self) -> int:
+        """Messages that are still to come."""
+        return len(self._script) - self._next
+
     def configure(self, exchange: Any) -> None:
         """Every address leads here, the host as the first part of the path; the list of markets is this one market."""
         exchange.enableRateLimit = False

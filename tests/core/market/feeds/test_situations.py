@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.feeds.clock import CLOCK
 from core.market.feeds.situations import Since, Situation, Situations, lag_situation, said_of, situation_of, span_of
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, HtxServer, KrakenServer
 from tests.core.market.feeds.trading_servers import Sold, TradingKraken
-from tests.core.market.feeds.virtual_market import Market, recorded
-from tests.core.market.feeds.virtual_time import virtually
+from tests.core.market.feeds.virtual_market import Market, followed
 
 LASTS_S, BACK_S = 75.0, 5.0
 SERVERS = (BinanceDeltaServer, BybitServer, KrakenServer)
@@ -57,86 +56,70 @@ WORDS = {
 }
 
 
-def followed(server: DeltaServer, folder: Path, scenario: Callable[[Market], Any], **options: Any) -> Market:
-    """Run a scenario of a recorded market; the market afterwards."""
-
-    async def run() -> Market:
-        async with recorded(server, folder, **options) as market:
-            await scenario(market)
-        return market
-
-    return virtually(run(), most_s=7_200.0)
+EVERY = [
+    (kind, SERVERS[(place + also) % len(SERVERS)], transport)
+    for place, kind in enumerate(STATES)
+    for also, transport in enumerate(("auto", "auto", "poll"))
+]
+"""Each state by the stream of two protocols and by request of the third."""
 
 
-async def until(market: Market, wanted: Callable[[], bool], most_s: float = 60.0) -> None:
-    end = market.now() + most_s
-    while not wanted():
-        assert market.now() < end, market.said
-        await asyncio.sleep(0.05)
-
-
-async def until_recorded(market: Market, rows: int = 12) -> None:
-    have = market.writer.rows
-    await until(market, lambda: market.writer.rows >= have + rows)
-
-
-ASKED = [(kind, SERVERS[place % len(SERVERS)], "poll") for place, kind in enumerate(STATES)]
-
-
-@pytest.mark.parametrize(("kind", "make", "transport"), [*((kind, make, "auto") for kind in STATES for make in SERVERS), *ASKED])
+@pytest.mark.parametrize(("kind", "make", "transport"), EVERY)
 def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
     kind: Situation, make: type[DeltaServer], transport: str, tmp_path: Path
 ) -> None:
     times: dict[str, float] = {}
 
     async def scenario(market: Market) -> None:
-        await until_recorded(market)
-        times["began"], since = market.now(), market.now_ms()
+        await market.until_recorded()
+        times["began"], since = market.now(), CLOCK.now_ms()
         await market.change(STATES[kind])
         await asyncio.sleep(4.0)
         (state,) = [one for one in market.situations if one.kind is not Situation.ASKED]
         assert (state.kind, state.amount) == (kind, 5 if kind is Situation.FEW else 0)
         assert -50 <= state.since_ms - since < 1_500
         assert WORDS[kind] in market.said[-1] and "row" not in market.said[-1].replace("no rows", "")
-        rows = market.writer.rows
+        rows = market.count
         await asyncio.sleep(LASTS_S - 4.0)
-        assert market.writer.rows == rows and not market.ended
+        assert market.count == rows and not market.ended
         assert state in market.situations
         market.moves, times["over"] = True, market.now()
         await asyncio.sleep(BACK_S)
         assert not [one for one in market.situations if one.kind is not Situation.ASKED]
-        await until_recorded(market, 4)
+        await market.until_recorded(4)
 
     market = followed(make(), tmp_path, scenario, transport=transport)
     assert market.first_book(times["over"]) <= BACK_S
     assert [hole for hole in market.holes() if hole > 1.0] == [pytest.approx(LASTS_S, abs=2.0)]
-    assert not [one for when, one in market.events if isinstance(one, StatusChange) and one.state is FeedState.RECONNECTING]
+    assert not market.breaks
 
 
-@pytest.mark.parametrize("way", ["stands", "cut", "from the start", "polled"])
-@pytest.mark.parametrize("make", SERVERS)
+HALTS = [("cut", BinanceDeltaServer), ("from the start", BybitServer), ("polled", KrakenServer)]
+
+
+@pytest.mark.parametrize(("way", "make"), [*(("stands", make) for make in SERVERS), *HALTS])
 def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(make: type[DeltaServer], way: str, tmp_path: Path) -> None:
     server, times = make(), dict[str, float]()
     server.halted = way == "from the start"
 
     async def scenario(market: Market) -> None:
         if way != "from the start":
-            await until_recorded(market)
-        market.moves, server.halted, since = False, True, market.now_ms()
+            await market.until_recorded()
+        market.moves, server.halted, since = False, True, CLOCK.now_ms()
         if way == "cut":
             server.cut()
-        await until(market, lambda: any(one.kind is Situation.HALTED for one in market.situations), 16.0)
+        await market.until(lambda: Situation.HALTED in market.kinds, 16.0)
         (state,) = [one for one in market.situations if one.kind is Situation.HALTED]
         assert 0 <= state.since_ms - since <= 16_000
         assert "halted since" in market.said[-1]
         await asyncio.sleep(4.0)  # in which what came before it may be confirmed
-        rows = market.writer.rows
+        rows = market.count
         await asyncio.sleep(LASTS_S - 4.0)
-        assert market.writer.rows == rows and state in market.situations
+        assert market.count == rows and state in market.situations
         market.moves, server.halted, times["over"] = True, False, market.now()
         await asyncio.sleep(BACK_S)
-        assert Situation.HALTED not in [one.kind for one in market.situations]
-        await until_recorded(market, 4)
+        assert Situation.HALTED not in market.kinds
+        await market.until_recorded(4)
 
     market = followed(server, tmp_path, scenario, transport="poll" if way == "polled" else "auto")
     assert market.first_book(times["over"]) <= BACK_S
@@ -147,21 +130,18 @@ def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(make: type[DeltaSer
 def test_a_market_with_an_update_each_twenty_seconds_is_live_at_once_and_a_lost_update_is_noticed(tmp_path: Path) -> None:
     server, times = HtxServer(), dict[str, float]()
 
-    def breaks(market: Market) -> list[str]:
-        return [one.message for _, one in market.events if isinstance(one, StatusChange) and one.state is FeedState.RECONNECTING]
-
     async def scenario(market: Market) -> None:
         market.moves, times["began"] = False, market.now()
-        await until_recorded(market)
+        await market.until_recorded()
         for _ in range(2):
             await asyncio.sleep(20.0)
             await server.send(server.step(range(5)))
-        assert breaks(market) == [] and server.snapshots == 1
+        assert market.breaks == [] and server.snapshots == 1
         server.step(range(5))  # lost
         await server.send(server.step(range(5)))
-        await until(market, lambda: bool(breaks(market)), 4.0)
-        assert breaks(market) == ["An update of HTX went missing; connecting again."]
-        await until_recorded(market, 4)
+        await market.until(lambda: bool(market.breaks), 4.0)
+        assert market.breaks == ["An update of HTX went missing; connecting again."]
+        await market.until_recorded(4)
 
     market = followed(server, tmp_path, scenario)
     assert market.first_book(times["began"]) < 2.0
@@ -173,11 +153,11 @@ def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path
     server.halted = True
 
     async def scenario(market: Market) -> None:
-        await until_recorded(market)
+        await market.until_recorded()
         market.moves = False
         await asyncio.sleep(20.0)
         assert market.situations == ()
-        assert market.writer.rows > 70
+        assert market.count > 70
 
     followed(server, tmp_path, scenario)
 
@@ -186,23 +166,23 @@ def test_a_trade_shows_that_there_is_no_halt(tmp_path: Path) -> None:
     server = TradingKraken()
 
     async def scenario(market: Market) -> None:
-        await until_recorded(market)
+        await market.until_recorded()
         market.moves, server.halted = False, True
-        await until(market, lambda: Situation.HALTED in [one.kind for one in market.situations], 16.0)
-        await server.trade(Sold(market.now_ms() - 60_000, 100.5, 1.0, "buy", 1))  # of before the halt
+        await market.until(lambda: Situation.HALTED in market.kinds, 16.0)
+        await server.trade(Sold(CLOCK.now_ms() - 60_000, 100.5, 1.0, "buy", 1))  # of before the halt
         await asyncio.sleep(5.0)
-        assert Situation.HALTED in [one.kind for one in market.situations]
-        await server.trade(Sold(market.now_ms(), 100.5, 1.0, "buy", 2))
+        assert Situation.HALTED in market.kinds
+        await server.trade(Sold(CLOCK.now_ms(), 100.5, 1.0, "buy", 2))
         await asyncio.sleep(5.0)
         assert market.situations == ()
-        await until_recorded(market, 4)
+        await market.until_recorded(4)
 
     followed(server, tmp_path, scenario, trades=True)
 
 
 def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path) -> None:
     async def scenario(market: Market) -> None:
-        await until_recorded(market)
+        await market.until_recorded()
         await market.change(leave_five)
         await asyncio.sleep(5.0)
         said = len(market.said)
@@ -231,10 +211,10 @@ def test_a_market_that_is_gone_ends_the_feed(make: type[DeltaServer], sentence: 
     server = make()
 
     async def scenario(market: Market) -> None:
-        await until_recorded(market)
+        await market.until_recorded()
         server.delisted, market.moves = True, False
         server.cut()
-        await until(market, lambda: bool(market.ended), 120.0)
+        await market.until(lambda: bool(market.ended), 120.0)
 
     assert followed(server, tmp_path, scenario).ended == sentence
 
@@ -243,14 +223,14 @@ def test_a_venue_that_refuses_for_a_while_is_asked_on_once_it_was_live(tmp_path:
     server = BybitServer()
 
     async def scenario(market: Market) -> None:
-        await until_recorded(market)
+        await market.until_recorded()
         server.refuses_requests = server.refuses_sockets = 403
         server.cut()
         market.moves = False
         await asyncio.sleep(10 * LASTS_S)
         server.refuses_requests = server.refuses_sockets = None
         market.moves = True
-        await until_recorded(market, 4)
+        await market.until_recorded(4)
 
     assert not followed(server, tmp_path, scenario).ended
 
@@ -268,14 +248,14 @@ def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: Path) -
     server = Odd()
 
     async def scenario(market: Market) -> None:
-        await until_recorded(market)
+        await market.until_recorded()
         server.odd, market.moves = True, False
         server.cut()
         await asyncio.sleep(LASTS_S)
-        assert Situation.BROKEN in [one.kind for one in market.situations]
+        assert Situation.BROKEN in market.kinds
         server.odd, market.moves = False, True
         await asyncio.sleep(BACK_S)
-        await until_recorded(market, 4)
+        await market.until_recorded(4)
 
     assert not followed(server, tmp_path, scenario).ended
 
@@ -289,8 +269,8 @@ def test_a_level_of_size_zero_is_no_level(tmp_path: Path) -> None:
             return answer
 
     async def scenario(market: Market) -> None:
-        await until_recorded(market, 40)
-        assert [one.kind for one in market.situations] == [Situation.ASKED]
+        await market.until_recorded(40)
+        assert market.kinds == [Situation.ASKED]
 
     followed(Zeros(), tmp_path, scenario, transport="poll")
 
@@ -314,13 +294,13 @@ def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path) 
         (state,) = market.situations
         assert state.kind is Situation.UNCHECKED
         assert "not checked since" in market.said[-1] and "nothing confirms its rows" in market.said[-1]
-        assert market.writer.rows == 0
+        assert market.count == 0
         await market.change(lock)  # nor does it end by a state
         await asyncio.sleep(LASTS_S)
-        assert Situation.LOCKED in [one.kind for one in market.situations]
+        assert Situation.LOCKED in market.kinds
         market.moves = True
         await asyncio.sleep(BACK_S)
-        assert [one.kind for one in market.situations] == [Situation.UNCHECKED]
+        assert market.kinds == [Situation.UNCHECKED]
 
     market = followed(WithoutRequests(), tmp_path, scenario)
     assert not market.ended
@@ -336,8 +316,8 @@ def test_comparisons_that_never_succeed_are_no_check(tmp_path: Path) -> None:
 
     async def scenario(market: Market) -> None:
         await asyncio.sleep(25.0)
-        assert [one.kind for one in market.situations] == [Situation.UNCHECKED]
-        assert market.writer.rows == 0
+        assert market.kinds == [Situation.UNCHECKED]
+        assert market.count == 0
 
     followed(Silent(), tmp_path, scenario)
 
@@ -356,9 +336,9 @@ def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path) -> None:
             return book
 
     async def scenario(market: Market) -> None:
-        await until(market, lambda: Situation.ASKED in [one.kind for one in market.situations], 120.0)
+        await market.until(lambda: Situation.ASKED in market.kinds, 120.0)
         assert "books by request since" in market.said[-1]
-        await until_recorded(market, 4)
+        await market.until_recorded(4)
 
     followed(Other(), tmp_path, scenario)
 

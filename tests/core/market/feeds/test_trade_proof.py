@@ -1,28 +1,23 @@
 """Each trade once, over cuts, at the feed: so the recording, the tape and volume delta have it once."""
 
 import asyncio
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from core.market.events import Trade, TradesBreak
 from core.market.feeds import trade_proof
+from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import Backoff
-from core.market.feeds.live import LiveFeed
 from core.market.feeds.market_judge import Timeouts
-from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.situations import Situation
 from core.market.feeds.trade_proof import TradeProof
-from core.market.recorder import EventRecorder
-from core.market.session import MarketSession
-from core.market.store.writer import SegmentWriter
+from tests.core.market.feeds import virtual_market
 from tests.core.market.feeds.trading_servers import Sold, Trading, TradingGemini, TradingKraken
-from tests.core.market.feeds.virtual_time import virtually
+from tests.core.market.feeds.virtual_market import Market
 from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 
 SIDES = ("buy", "sell")
@@ -120,176 +115,112 @@ def test_memory_is_bounded_and_a_burst_of_equal_trades_is_quick(monkeypatch: pyt
 # -- with the real ccxt -------------------------------------------------------------------------------------------------
 
 
-class Followed:
-    """A feed that a session predicts from and a recorder writes."""
-
-    def __init__(self, server: Trading, folder: Path) -> None:
-        predictor = tiny_predictor(folder, real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
-        timeouts = Timeouts(trades_s=0.1)
-        feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, timeouts=timeouts)
-        self.session = MarketSession(feed, predictor)
-        self.writer = SegmentWriter(folder / "recordings", feed.market, key=feed.key)
-        self.recorder = EventRecorder(self.writer, wall=True)
-        self.seen: list[Any] = []
-        self.session.record(self.recorder, ())
-        self.session.listeners.append(self.seen.append)
-        self.server, self.folder = server, folder
-        self.tasks = [asyncio.create_task(work) for work in (self.session.run(), self._step(), self._write())]
-
-    async def _write(self) -> None:
-        while True:
-            await self.recorder.keep_up(0.25)
-
-    async def _step(self) -> None:
-        while True:
-            await self.server.send(self.server.step(range(5)))
-            await asyncio.sleep(0.05)
-
-    @property
-    def trades(self) -> list[tuple[Any, ...]]:
-        return [(one.exchange_ms, one.price, one.size, one.side) for one in self.seen if isinstance(one, Trade)]
-
-    async def until(self, wanted: Any) -> None:
-        async with asyncio.timeout(40):
-            while not wanted():
-                await asyncio.sleep(0.02)
-
-    async def until_live(self, times: int) -> None:
-        """Until the feed has been live so often, and its trades are followed."""
-        states = lambda: [one.state for one in self.seen if isinstance(one, StatusChange)]  # noqa: E731
-        await self.until(lambda: states().count(FeedState.LIVE) >= times)
-
-    async def end(self) -> None:
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
-        self.recorder.stop()
-        self.writer.close()
-
-    def recorded(self, kind: str) -> list[dict[str, Any]]:
-        files = sorted((self.folder / "recordings").rglob(f"{kind}_*.parquet"))
-        return [row for file in files for row in pq.read_table(file).to_pylist()]
+def trades(market: Market) -> list[tuple[Any, ...]]:
+    return [(one.exchange_ms, one.price, one.size, one.side) for _, one in market.events if isinstance(one, Trade)]
 
 
-async def over_three_cuts(server: Trading, folder: Path, *, ids: bool) -> None:
+def followed(server: Trading, folder: Path, scenario: Any) -> Market:
+    """As `virtual_market.followed`, with trades and a model that answers."""
+    predictor = tiny_predictor(folder, real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
+    return virtual_market.followed(
+        server, folder / "recordings", scenario, predictor=predictor, trades=True, timeouts=Timeouts(trades_s=0.1)
+    )
+
+
+def over_three_cuts(server: Trading, folder: Path, *, ids: bool) -> None:
     rng, count = np.random.default_rng(7), 0
 
     def some(many: int) -> list[Sold]:
         nonlocal count
-        now, made = int(time.time() * 1e3), []
+        now, made = CLOCK.now_ms(), []
         for _ in range(many):
             count += 1
             made.append(Sold(now, 100.5, float(rng.integers(1, 4)), SIDES[int(rng.integers(2))], count if ids else None))
         return made
 
-    async with server:
-        server.remember()
+    def breaks(market: Market) -> list[TradesBreak]:
+        return [one for _, one in market.events if isinstance(one, TradesBreak)]
+
+    async def scenario(market: Market) -> None:
         await server.trade(*some(5), loud=False)
-        followed = Followed(server, folder)
-        await followed.until(lambda: len(followed.trades) >= 5)
+        await market.until(lambda: len(trades(market)) >= 5)
         for cut in range(3):
             for _ in range(4):
                 await server.trade(*some(3))
                 await asyncio.sleep(0.02)
-            await followed.until(lambda: len(followed.trades) >= count)
+            await market.until(lambda: len(trades(market)) >= count)
             server.cut()
             await server.trade(*some(6), loud=False)  # nobody listens; the next connection is sent them
-            await followed.until(lambda: len(followed.trades) >= count)
-            await followed.until(lambda cut=cut: sum(isinstance(one, TradesBreak) for one in followed.seen) == cut + 1)
+            await market.until(lambda: len(trades(market)) >= count)
+            await market.until(lambda cut=cut: len(breaks(market)) == cut + 1)
         await asyncio.sleep(0.5)
-        view = followed.session.view(4_800)
-        await followed.end()
 
+    market = followed(server, folder, scenario)
+    view = market.session.view(4_800)
     expected = Counter(one.numbers for one in server.traded)
     assert sum(expected.values()) == count == 59
-    assert Counter(followed.trades) == expected
-    sides = {1: "buy", -1: "sell"}
-    recorded = Counter((one["timestamp"], one["price"], one["size"], sides[one["side"]]) for one in followed.recorded("trades"))
-    assert recorded == expected
+    assert Counter(trades(market)) == expected
+    kept, sides = market.table("trades"), {1: "buy", -1: "sell"}
+    assert Counter((one["timestamp"], one["price"], one["size"], sides[one["side"]]) for one in kept) == expected
     first = view.timestamps[0] - 250
     shown = [one for one in server.traded if one.time_ms is not None and one.time_ms > first]
     assert sum(view.trades[:, 2] * view.trades[:, 3]) == sum(one.size * (1 if one.side == "buy" else -1) for one in shown)
-    breaks = [(one.from_ms, one.until_ms) for one in followed.seen if isinstance(one, TradesBreak)]
-    assert len(breaks) == 3 and all(since <= until for since, until in breaks)
-    assert view.breaks.tolist() == [[float(since), float(until)] for since, until in breaks if until >= view.timestamps[0]]
-    assert [(one["timestamp"], one["until"]) for one in followed.recorded("events") if one["kind"] == "trades"] == breaks
+    times = [(one.from_ms, one.until_ms) for one in breaks(market)]
+    assert len(times) == 3 and all(since <= until for since, until in times)
+    assert view.breaks.tolist() == [[float(since), float(until)] for since, until in times if until >= view.timestamps[0]]
+    assert [(one["timestamp"], one["until"]) for one in market.table("events") if one["kind"] == "trades"] == times
 
 
 @pytest.mark.parametrize(("make", "ids"), [(TradingKraken, True), (TradingGemini, False)])
 def test_each_trade_is_there_once_over_three_cuts(make: type[Trading], ids: bool, tmp_path: Path) -> None:
-    virtually(over_three_cuts(make(), tmp_path, ids=ids))
+    over_three_cuts(make(), tmp_path, ids=ids)
 
 
 def test_trades_without_a_time_are_said_with_their_count(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with TradingKraken() as server:
-            server.remember()
-            followed = Followed(server, tmp_path)
-            await followed.until_live(1)
-            await asyncio.sleep(0.5)
-            await server.trade(Sold(None, 100.5, 1.0, "buy", 1), Sold(None, 100.5, 2.0, "buy", 2))
-            await server.trade(Sold(int(time.time() * 1e3), 100.5, 3.0, "buy", 3))
-            await followed.until(lambda: "2 trades without a time since" in followed.session.status_now()[1])
-            (state,) = followed.session.situations()
-            assert (state.kind, state.amount) == (Situation.UNTIMED, 2)
-            assert [one[2] for one in followed.trades] == [3.0]
-            await followed.end()
+    server = TradingKraken()
 
-    virtually(scenario())
+    async def scenario(market: Market) -> None:
+        await market.until_recorded(2)
+        await server.trade(Sold(None, 100.5, 1.0, "buy", 1), Sold(None, 100.5, 2.0, "buy", 2))
+        await server.trade(Sold(CLOCK.now_ms(), 100.5, 3.0, "buy", 3))
+        await market.until(lambda: "2 trades without a time since" in market.session.status_now()[1])
+        (state,) = market.session.situations()
+        assert (state.kind, state.amount) == (Situation.UNTIMED, 2)
+        assert [one[2] for one in trades(market)] == [3.0]
+
+    followed(server, tmp_path, scenario)
 
 
 def test_a_burst_of_ten_thousand_trades_loses_none_and_delays_no_row(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with TradingKraken() as server:
-            server.again = 0
-            server.remember()
-            followed = Followed(server, tmp_path)
-            await followed.until_live(1)
-            await followed.until(lambda: followed.writer.rows >= 4)
-            now = int(time.time() * 1e3)
-            await server.trade(*(Sold(now, 100.5, 1.0, "buy", number) for number in range(10_000)))
-            await followed.until(lambda: len(followed.trades) >= 10_000)
-            before = followed.writer.rows
-            await followed.until(lambda: followed.writer.rows >= before + 4)
-            assert len(followed.trades) == 10_000
-            await followed.until(lambda: followed.session.view().trades[:, 2].sum() == 10_000)
-            await followed.end()
-            assert len(followed.recorded("trades")) == 10_000
+    server = TradingKraken()
+    server.again = 0
 
-    virtually(scenario())
+    async def scenario(market: Market) -> None:
+        await market.until_recorded(4)
+        await server.trade(*(Sold(CLOCK.now_ms(), 100.5, 1.0, "buy", number) for number in range(10_000)))
+        await market.until(lambda: len(trades(market)) >= 10_000)
+        await market.until_recorded(4)
+        assert len(trades(market)) == 10_000
+        await market.until(lambda: market.session.view().trades[:, 2].sum() == 10_000)
+
+    assert len(followed(server, tmp_path, scenario).table("trades")) == 10_000
 
 
-def test_a_cut_right_after_a_trade_makes_no_second_one() -> None:
-    async def scenario() -> None:
-        server, seen = TradingKraken(), list[Trade]()
-        async with server:
-            quick = Backoff(first_s=0.02, cap_s=0.05)
-            feed = LiveFeed(
-                server.exchange, server.symbol, configure=server.configure, backoff=quick, timeouts=Timeouts(trades_s=0.05)
-            )
+def test_a_cut_right_after_a_trade_makes_no_second_one(tmp_path: Path) -> None:
+    server = TradingKraken()
 
-            async def follow() -> None:
-                async for event in feed.events():
-                    if isinstance(event, Trade):
-                        seen.append(event)
+    async def scenario(market: Market) -> None:
+        await market.until(lambda: bool(server.sockets))
+        start = CLOCK.now_ms()
+        for cut in range(30):
+            count = len(server.traded) + 2
+            await server.trade(*(Sold(start + count, 100.5, 1.0 + number, "buy") for number in range(2)))
+            for _ in range(cut % 10):
+                await asyncio.sleep(0.0005)
+            server.cut()
+            await market.until(lambda count=count: len(trades(market)) >= count)
+        await asyncio.sleep(0.5)
 
-            task = asyncio.create_task(follow())
-            start = int(time.time() * 1e3)
-            async with asyncio.timeout(60):  # the client may have to be imported first
-                while not server.sockets:
-                    await asyncio.sleep(0.01)
-            for cut in range(30):
-                count = len(server.traded) + 2
-                await server.trade(*(Sold(start + count, 100.5, 1.0 + number, "buy") for number in range(2)))
-                for _ in range(cut % 10):
-                    await asyncio.sleep(0.0005)
-                server.cut()
-                async with asyncio.timeout(20):
-                    while len(seen) < count:
-                        await asyncio.sleep(0.01)
-            await asyncio.sleep(0.5)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-        assert Counter((one.exchange_ms, one.size) for one in seen) == Counter((one.time_ms, one.size) for one in server.traded)
-
-    virtually(scenario())
+    options = {"trades": True, "backoff": Backoff(first_s=0.02, cap_s=0.05), "timeouts": Timeouts(trades_s=0.05)}
+    market = virtual_market.followed(server, tmp_path, scenario, **options)
+    assert Counter(one[::2] for one in trades(market)) == Counter((one.time_ms, one.size) for one in server.traded)

@@ -1,77 +1,58 @@
 """A recorded feed of a loopback server, in virtual time: 75 s of a market pass in a moment of this machine's."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
-from core.market.book import OrderBookSnapshot
+from core.market.book import BookRows, FloatArray, OrderBookSnapshot
 from core.market.feeds import clock
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import FeedEvent, FeedFailed, StatusChange
-from core.market.feeds.sampling import Grid
-from core.market.feeds.situations import Since
-from core.market.follower import Follower
-from core.market.recorder import EventRecorder
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.situations import Since, Situation
+from core.market.predictor import Predictor
+from core.market.recorder import SessionRecording
+from core.market.session import MarketSession
+from core.market.session_view import Status
 from core.market.store.rows import read_market
-from core.market.store.writer import SegmentWriter
-from tests.core.market.feeds.delta_server import DeltaServer
+from tests.core.market.feeds.delta_server import DeltaServer, VenueServer
+from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.helpers import Silent
-from tests.core.market.journals import follow
 
-PACE_S = 0.1
+SEVENTH = range(6, 7)
+"""Where messages are lost; elsewhere in the book go on those after them, which do not put it right."""
 
 
 class Market:
-    """A server whose market moves, its feed, and the recording of it.
+    """A server whose market moves, its feed, a session that follows it, and the recording of that.
 
     Attributes:
-        events: of the feed, with their times. moves: whether the market moves. sends: whether it is told of.
-        ended: the sentence with which the feed gave up.
+        events: of the feed, with their times. moves: whether the market moves. pace_s: seconds between two messages.
     """
 
-    def __init__(self, server: DeltaServer, folder: Path, **options: Any) -> None:
-        self.server, self.folder = server, folder
-        server.clock = lambda: clock.CLOCK.now_ns() / 1e9
+    def __init__(
+        self, server: Any, folder: Path, *, moves: bool = True, predictor: Predictor | None = None, **options: Any
+    ) -> None:
+        self.server, self.folder, self.moves, self.pace_s = server, folder, moves, server.pace_s
+        if isinstance(server, VenueServer):
+            server.clock = lambda: clock.CLOCK.now_ns() / 1e9
+            server.remember()
         self.events: list[tuple[float, FeedEvent]] = []
-        self.moves = self.sends = True
-        self.ended = ""
         self.feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, **{"trades": False} | options)
-        self.writer = SegmentWriter(folder, self.feed.market, key=self.feed.key)
-        self.recorder = EventRecorder(self.writer, wall=True)
-        self.follower = Follower(silent := Silent(), silent.market(""))
-
-    def _record(self, items: Iterable[FeedEvent]) -> None:
-        follow(self.follower, self.recorder, items)
-        self.recorder.write_down()
-
-    async def follow(self) -> None:
-        grid = Grid("wall")
-
-        async def tick() -> None:
-            while True:
-                await asyncio.sleep(0.25)
-                self._record(grid.on_tick())
-
-        ticking = asyncio.create_task(tick())
-        try:
-            async for event in self.feed.events():
-                self.events.append((self.now(), event))
-                self._record(grid.on_event(event))
-        except FeedFailed as failure:
-            self.ended = str(failure)
-        finally:
-            ticking.cancel()
+        self.session = MarketSession(self.feed, predictor or Silent())
+        self.session.listeners.append(lambda event: self.events.append((self.now(), event)))
+        self.recording = SessionRecording(self.session, folder)
 
     async def move(self) -> None:
+        """Change the book, and tell of it; what was captured begins when somebody listens."""
         while True:
-            if self.moves:
-                text = self.server.step(range(5))
-                await self.server.send(text if self.sends else "")
-            await asyncio.sleep(PACE_S)
+            if self.moves and (self.server.sockets or isinstance(self.server, DeltaServer)):
+                await self.server.send(self.server.step(range(5)))
+            await asyncio.sleep(self.pace_s)
 
     async def change(self, change: Callable[[Any], object]) -> None:
         """The venue's own book becomes another, and stands still."""
@@ -79,46 +60,125 @@ class Market:
         change(self.server)
         await self.server.send(self.server.changed_since(before))
 
+    async def until(self, wanted: Callable[[], bool], most_s: float = 60.0) -> None:
+        end = self.now() + most_s
+        while not wanted():
+            assert self.now() < end, self.said
+            await asyncio.sleep(0.05)
+
+    async def until_recorded(self, rows: int = 12) -> None:
+        """Until so many more rows are confirmed."""
+        wanted = self.count + rows
+        await self.until(lambda: self.count >= wanted)
+
     @staticmethod
     def now() -> float:
         """Virtual seconds."""
         return asyncio.get_running_loop().time()
 
-    def now_ms(self) -> int:
-        return clock.CLOCK.now_ms()
+    @property
+    def count(self) -> int:
+        """Rows recorded so far."""
+        return self.recording.status().rows
+
+    @property
+    def ended(self) -> str:
+        """The sentence with which the feed gave up."""
+        status, message = self.session.status_now()
+        return message if status is Status.FAILED else ""
+
+    @property
+    def statuses(self) -> list[StatusChange]:
+        return [one for _, one in self.events if isinstance(one, StatusChange)]
 
     @property
     def situations(self) -> tuple[Since, ...]:
-        return next((one.situations for _, one in reversed(self.events) if isinstance(one, StatusChange)), ())
+        return self.statuses[-1].situations if self.events else ()
+
+    @property
+    def kinds(self) -> list[Situation]:
+        return [one.kind for one in self.situations]
 
     @property
     def said(self) -> list[str]:
-        return [one.message for _, one in self.events if isinstance(one, StatusChange)]
+        return [one.message for one in self.statuses]
+
+    @property
+    def breaks(self) -> list[str]:
+        """What was said where the feed connected anew."""
+        return [one.message for one in self.statuses if one.state is FeedState.RECONNECTING]
+
+    @property
+    def books(self) -> list[FloatArray]:
+        return [one.levels for _, one in self.events if isinstance(one, OrderBookSnapshot)]
 
     def first_book(self, after_s: float) -> float:
         """Seconds from a time to the first book after it."""
         return next(when for when, one in self.events if when >= after_s and isinstance(one, OrderBookSnapshot)) - after_s
 
-    def rows(self) -> Any:
+    def rows(self) -> BookRows:
         return read_market(sorted(self.folder.rglob("rows_*.parquet")))
+
+    def table(self, kind: str) -> list[dict[str, Any]]:
+        """Recorded trades or events."""
+        return [row for file in sorted(self.folder.rglob(f"{kind}_*.parquet")) for row in pq.read_table(file).to_pylist()]
 
     def holes(self) -> list[float]:
         """Seconds of each hole of the recording."""
         steps = np.diff(self.rows().timestamps) / 1e3
         return [float(step) for step in steps if step > 0.25]
 
+    def wrong(self, late_s: float = 0.45) -> list[int]:
+        """Times of recorded rows that equal no book that the venue had in the `late_s` seconds before."""
+        since, wrong, rows = np.array([when for when, _ in self.server.history]), list[int](), self.rows()
+        for time, book in zip(rows.timestamps.tolist(), rows.levels, strict=True):
+            first, last = np.searchsorted(since, [time / 1e3 - late_s, time / 1e3], side="right")
+            if not any(np.array_equal(book[:40], known) for _, known in self.server.history[max(first - 1, 0) : last]):
+                wrong.append(time)
+        return wrong
+
 
 @asynccontextmanager
-async def recorded(server: DeltaServer, folder: Path, **options: Any) -> AsyncIterator[Market]:
+async def recorded(server: Any, folder: Path, **options: Any) -> AsyncIterator[Market]:
     """A market that is followed and recorded while the block lasts; afterwards its recording is whole."""
     async with server:
         market = Market(server, folder, **options)
-        tasks = [asyncio.create_task(market.follow()), asyncio.create_task(market.move())]
+        tasks = [asyncio.create_task(work) for work in (market.session.run(), market.recording.run(), market.move())]
         try:
             yield market
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            market.recorder.stop()
-            market.writer.close()
+
+
+def followed(server: Any, folder: Path, scenario: Callable[[Market], Coroutine[Any, Any, None]], **options: Any) -> Market:
+    """Run a scenario of a recorded market; the market afterwards."""
+
+    async def run() -> Market:
+        async with recorded(server, folder, **options) as market:
+            await scenario(market)
+        return market
+
+    return virtually(run(), most_s=7_200.0)
+
+
+# -- faults -------------------------------------------------------------------------------------------------------------
+
+
+async def lose(server: VenueServer) -> None:
+    server.step(SEVENTH)
+
+
+async def swap(server: VenueServer) -> None:
+    first, second = server.step(SEVENTH), server.step(SEVENTH)
+    await server.send(second)
+    await server.send(first)
+
+
+async def cut(server: VenueServer) -> None:
+    await server.send(server.step(SEVENTH)[:-30])
+
+
+async def misprint(server: Any) -> None:
+    await server.send(server.misprint("NaN"))
