@@ -1,7 +1,5 @@
 """The entry point: Streamlit runs this file for each visit and each click, and the server imports it once, for `app`."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sys

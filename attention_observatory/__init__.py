@@ -7,8 +7,6 @@
 The first public name to be used imports the models, so that the command starts without them.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

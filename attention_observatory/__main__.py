@@ -1,7 +1,5 @@
 """`attention-observatory run [--port N] [--address HOST]` starts the app; any other command is one of `python -m core`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import runpy

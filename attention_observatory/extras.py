@@ -1,7 +1,5 @@
 """Packages that an extra of the installation brings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

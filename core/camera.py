@@ -1,7 +1,5 @@
 """Pictures of a camera as the browser sends them."""
 
-from __future__ import annotations
-
 import io
 from typing import Final
 

@@ -3,8 +3,6 @@
 The card names the weights' SHA-256, so that neither file can be swapped alone; nothing is ever unpickled.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import itertools

@@ -1,7 +1,5 @@
 """Chooses the device to compute on: CUDA where there is one, else the CPU."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Files that are whole under their names, however the process that writes them ends."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import secrets

@@ -4,8 +4,6 @@
 that the page is there at once.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

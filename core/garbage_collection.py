@@ -4,8 +4,6 @@ With torch in memory a full collection takes 0.1 s, during which no other thread
 models and loaded pages, which never become garbage, out of all later collections.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import sys

@@ -10,8 +10,6 @@ a string that keeps its template and values, also through an exception's `str(er
 string, which can no longer be translated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from numbers import Real
 from string import Formatter

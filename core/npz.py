@@ -1,7 +1,5 @@
 """Writes named arrays as an .npz file (numpy.lib.format): the same bytes for the same arrays, and no pickles."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO

@@ -1,7 +1,5 @@
 """Values that a process makes once, whichever of its threads asks first."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Callable

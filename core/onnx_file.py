@@ -4,8 +4,6 @@ The first output are the logits; each of the others is a map, (batch, heads, n, 
 card lies in the metadata: how inputs are prepared, what the classes are and how a call is made stands there.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

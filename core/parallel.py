@@ -1,7 +1,5 @@
 """Many items by one function, in this process or by Ray Data on a cluster (an optional extra)."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence

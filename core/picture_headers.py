@@ -1,7 +1,5 @@
 """Facts of a picture or film that its first bytes or its codes say, for those who read pictures and those who read films."""
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

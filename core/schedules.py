@@ -3,8 +3,6 @@
 Used by the training loop and by the lecture.
 """
 
-from __future__ import annotations
-
 import math
 
 

@@ -3,8 +3,6 @@
 Matrices are (..., 3, 3), rows the truth and columns the call, in the order DOWN, STATIONARY, UP.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

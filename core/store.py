@@ -1,7 +1,5 @@
 """Keeps what visitors brought or froze (windows, pictures, clips) in memory, so that a link finds it while the app runs."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable

@@ -1,7 +1,5 @@
 """Use of the machine by this process: memory, processor, GPU; and the device on which models compute."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time

@@ -3,8 +3,6 @@
 No feed runs for a visitor here: the answers were computed beforehand (`core.front`), and the browser moves them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from html import escape

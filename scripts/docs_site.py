@@ -4,8 +4,6 @@ The README is its first page. A link that leads nowhere ends the build (`strict`
 other server for anything.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import shutil

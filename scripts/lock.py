@@ -7,8 +7,6 @@ Needs uv, and a pip whose settings know torch's CPU build. The builds of torch s
 for CUDA's packages.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import subprocess

@@ -4,8 +4,6 @@
 forks of a process that has imported the large libraries once.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Prints the errors of core whose text is translated: `Refusal` and all classes below it, for `make messages`."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

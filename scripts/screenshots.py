@@ -1,7 +1,5 @@
 """Makes the README's pictures and film, and with `--stops` those of the lecture, from the running app (`make run` beside it)."""
 
-from __future__ import annotations
-
 import argparse
 import io
 from pathlib import Path

@@ -5,8 +5,6 @@
 It needs the networks of `make words`, `make sight` and `make writer`; who opens it needs no server.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import tomllib

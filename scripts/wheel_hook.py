@@ -4,8 +4,6 @@ In the repository both lie at the top, where Streamlit and `python -m core` look
 common: the wheel has them inside the package, and its modules import each other by the longer name.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """The command line, one file per command; `options` has the options that commands share."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -1,7 +1,5 @@
 """`python -m core evaluate MODEL`: prints one JSON object, or a table."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from functools import partial

@@ -1,7 +1,5 @@
 """`python -m core evaluate tlob --data PLACE...`: recordings by any checkpoints, as JSON, text or a report."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

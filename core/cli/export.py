@@ -1,7 +1,5 @@
 """`python -m core export NAME FILE`: a shipped checkpoint as an ONNX file with its attention maps."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

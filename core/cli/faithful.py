@@ -1,7 +1,5 @@
 """`python -m core faithful`: deletion curves of each method's importance over the bundled sample, which pages show."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """`python -m core inspect FILE...`: what order-book files of this or another program hold, or why they are refused."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Options that several commands share, worded once."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping

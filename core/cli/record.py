@@ -1,7 +1,5 @@
 """`python -m core record`: record a live order book to files that training, evaluation and the app can read."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

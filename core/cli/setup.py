@@ -1,7 +1,5 @@
 """`python -m core setup hands`, `setup words`, `setup sight` and `setup writer`: fetch what the app may use and does not ship."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """`python -m core train MODEL`: finds the model's recipe (`core.training.RECIPES`), which holds its options and its training."""
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`python -m core verify`: make a recording's journal of predictions again, from its rows and the weights."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from dataclasses import asdict

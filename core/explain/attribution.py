@@ -3,8 +3,6 @@
 Source: Sundararajan et al. 2017, "Axiomatic Attribution for Deep Networks"; by a rule of Gauss and Legendre (D2).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

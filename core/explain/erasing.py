@@ -1,7 +1,5 @@
 """Parts that must go until an answer changes: a deletion curve (Samek et al. 2017) read at the first other answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -8,8 +8,6 @@ its area is its mean height. A faithful method has a low one.
 Their means over a bundled sample are files that `python -m core faithful` writes and pages show.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The five importance measures that every model's explorer compares."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

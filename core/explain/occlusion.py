@@ -3,8 +3,6 @@
 Source: Zeiler and Fergus 2014, "Visualizing and Understanding Convolutional Networks", section 4.2.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from numpy.typing import NDArray

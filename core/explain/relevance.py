@@ -8,8 +8,6 @@ Transformers", section 3.2, equations 5 and 6 (self-attention):
 Rollout is the same for every class; gradient relevance keeps what speaks for the class (D23).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Summaries of rows of attention: their entropy, and their largest weights."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Colours of the app by name, read from the style sheets where they are written: the app's own and the attention view's."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The trellis of CTC, frames to the right, from 1 (iiga-equations 11)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Deletion curves as a figure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Frames of a clip as they are looked at: photographs with the hands that were followed, and tracked hands as small pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final
 

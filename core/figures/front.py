@@ -3,8 +3,6 @@
 Drawings are SVG in images, since Streamlit takes SVG out of a page's HTML.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """Hands as small drawings (SVG): one that is held, or two that move."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The figure of a market's predictions, and how its prices are written."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray

@@ -4,8 +4,6 @@
 for a table. Hover, downloads and the choice of a row are in `assets/scripts/matrix.js`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape

@@ -1,7 +1,5 @@
 """Figures of sentence metrics: tables of edits and of the longest common subsequence, the diagram (iiga-equations 12)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

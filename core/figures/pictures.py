@@ -1,7 +1,5 @@
 """Figures of garment images: the ranking of the classes, and pictures with frames drawn on them."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from io import BytesIO

@@ -1,7 +1,5 @@
 """A figure of signing: what a model says of each frame, with the frames over it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Frames of a clip along a figure's time axis."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Final

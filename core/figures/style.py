@@ -5,8 +5,6 @@ Series colours therefore have a contrast of at least 3:1 with both page backgrou
 under every common colour blindness (tests/core/figures/test_style.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 

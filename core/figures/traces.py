@@ -4,8 +4,6 @@ What is None is left out. `hover` is plotly's template of what the pointer reads
 properties.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The figure of a training run."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 
 from core.figures.style import BLUE, GREY, ORANGE

@@ -3,8 +3,6 @@
 Tensors of any shape in, the same shape out; written without autograd, with which the tests compare them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Final

@@ -4,8 +4,6 @@ Sources: iiga-equations section 5, vit-report sections 2.2 and 4, sequence-model
 "Single-head vs Multi-head Attention", attention-notebook "What is Self-Attention".
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final, Literal

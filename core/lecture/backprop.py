@@ -1,7 +1,5 @@
 """Small examples of every written gradient beside autograd's, for the backpropagation page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -5,8 +5,6 @@ a convolution; PyTorch's counter calls it two FLOPs.
 Sources: iiga-equations section 14, tlob-architecture sections 6.1 to 6.3 (D4, D7).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

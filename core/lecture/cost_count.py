@@ -4,8 +4,6 @@ Models are built on the "meta" device: shapes without numbers, so that even IIGA
 Attention runs on its explicit path, since PyTorch's counter does not see into the fused kernel of a CPU.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ The one place that holds the order. A lesson is a page of the app, or some parts
 up to the weighted sum are one lesson of the attention page, its heads another.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The bundled date model for a page: text in, answer, certainty and maps out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

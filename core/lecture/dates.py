@@ -9,8 +9,6 @@ The conventions, without which some dates have no single answer:
 - capitals and accents are removed first (`normalise`).
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Greedy decoding with the encoder-decoder, with log-probabilities of symbols and sequences."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The entries are in `assets/equations.json`. tests/core/lecture/test_equations.py
 that the named test executes every place, and that no section with formulas is missing.
 """
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Terms of assets/glossary.md, for the search of the app."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path

@@ -5,8 +5,6 @@ the report, y = x W + b with W (in, out): the transpose of `nn.Linear.weight`. `
 function's output; the functions return the gradients by the inputs and the weights.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

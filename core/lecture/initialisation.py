@@ -3,8 +3,6 @@
 Sources: iiga-equations section 16.2, vit-report sections 2.2, 2.3 and 4 (listing 1); Glorot and Bengio 2010, He et al. 2015.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final, Literal

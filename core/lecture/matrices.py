@@ -3,8 +3,6 @@
 The report writes them in C++; a test compares each with a loop over elements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final

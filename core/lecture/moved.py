@@ -1,7 +1,5 @@
 """Changes of a matrix by a dial: the cells that moved, the rows that did not, and the largest change."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final

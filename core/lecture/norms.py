@@ -4,8 +4,6 @@ Sources: vit-report sections 2.4, 3.4 and 3.5, iiga-equations sections 6, 7, 9 a
 D5, D15, D22.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Literal
 

@@ -5,8 +5,6 @@ or torch alone, so that its notebook runs wherever Python does, and collects its
 asserts the numbers that were on screen.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

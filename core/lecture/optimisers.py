@@ -4,8 +4,6 @@ Sources: vit-report sections 2.2 (SGD, clipping, Adam without correction) and 2.
 Everything is float64 NumPy; an optimiser is a small object with `step(theta, gradient, rate)`, equal to `torch.optim`'s.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

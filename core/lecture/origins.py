@@ -4,8 +4,6 @@ A matrix is named by its key on the page; its operands are given with it (`Matri
 its operands.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Source: attention-notebook "Mathematical Definition of Self-Attention and Permut
 proves equivariance, Z' = P Z, and calls it invariance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal

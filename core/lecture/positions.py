@@ -4,8 +4,6 @@ Sources: attention-notebook "What is positional encoding", iiga-equations sectio
 tlob-architecture section 2.4; Vaswani et al. 2017, section 3.5, for the rotation.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Source: sequence-modelling "Red Neuronal Recurrente (RNN)", "Long Short-Term Mem
 1994 for gradients through time. Weights are random, not trained.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields

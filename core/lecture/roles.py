@@ -4,8 +4,6 @@ Sources: sequence-modelling "¿Qué representan Q, K y V?"; attention-notebook "
 Self-Attention".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -1,7 +1,5 @@
 """Number of decimals that a printed calculation needs so that a reader who repeats it gets the printed result."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable
 from typing import Final

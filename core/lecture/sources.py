@@ -1,7 +1,5 @@
 """Lines of the code by what they say: the place of a function and of one line in it, as a page shows them."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from dataclasses import dataclass

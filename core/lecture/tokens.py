@@ -3,8 +3,6 @@
 Source: attention-notebook "What is imput enbedding" (a word is an id, and an id a vector that training will change).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final

@@ -5,8 +5,6 @@ and small matrices that give the same attention weights as nearly as they can; `
 as the page shows them, beside the weights of the whole head.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An equation of a lesson with the numbers of its view."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -3,8 +3,6 @@
 It reads the session's own feed, so that an exchange is connected to once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

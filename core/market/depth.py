@@ -1,7 +1,5 @@
 """The price bands of a session's newest rows (`core.market.bands`), kept as what changed from row to row."""
 
-from __future__ import annotations
-
 from collections import deque
 from itertools import islice
 from typing import Final

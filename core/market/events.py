@@ -1,7 +1,5 @@
 """Events that files, windows and sessions take from any feed: rows of the grid, trades, and what interrupts either."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 

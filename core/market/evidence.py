@@ -5,8 +5,6 @@ whose vectors run through time, and no map shows that. So these three may miss t
 they do); the last two find it. A moment is deleted by replacing every input with its mean over the window.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Collection, Iterator
 from typing import Final

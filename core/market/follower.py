@@ -7,8 +7,6 @@ What is known of a market begins with its first row, and anew with each day (UTC
 is wound back: so it can be made again from the files of a day alone. It is said here, and nowhere else.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Files become rows by `grid_rows`, feeds by `RowTimes`, one book after another, n
 sampling intervals old at most, and later word that it held until then: the next book of a file, a message of the venue.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Final
 

@@ -3,8 +3,6 @@
 A viewer holds a feed by asking for it again and again (each redraw does); one who closes the tab stops asking.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

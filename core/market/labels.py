@@ -1,7 +1,5 @@
 """The two labels that predictions are scored by (D8)."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

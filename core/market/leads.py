@@ -3,8 +3,6 @@
 They lie at the end of each hour's file of calls: what the journal began with, and what it has added since.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache

@@ -6,8 +6,6 @@ reaches furthest below chance in the deletion test of the shipped model, D38): a
 live market. One window is explained at a time, for all who watch; then it rests nine times as long as that took.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -4,8 +4,6 @@ A group is put back to its own mean of the last hour, age by age, while all othe
 what the group gives it. The groups are a partition: five of the newest eight seconds, and all that is older.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The deletion test of `core.market.reasons` by market, which `python -m lab.bundle.reasons` writes and the terminal reads."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path

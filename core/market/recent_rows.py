@@ -1,7 +1,5 @@
 """The newest rows of a market, which are kept to be drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.market.book import LEVELS, PRICES, TEN_LEVELS, price_tick

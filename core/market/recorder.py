@@ -3,8 +3,6 @@
 `core.market.store.writer` writes them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

@@ -4,8 +4,6 @@ The feed and the clock run in the background loop. Their rows pass through one q
 predicts and records the outcome. Pages only read, through `view`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """A consistent copy of a session's state, for a page to draw."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections import Counter

@@ -13,8 +13,6 @@ which trades were not followed. `changes` counts a row's bands that changed
 sizes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import deque

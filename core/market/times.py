@@ -1,7 +1,5 @@
 """Times of files: milliseconds since the epoch, recognised by type, unit and plausible date, between 1990 and tomorrow (D40)."""
 
-from __future__ import annotations
-
 import time
 from typing import Final
 

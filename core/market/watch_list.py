@@ -1,7 +1,5 @@
 """The live markets that are recorded whenever the app runs, and how much the library may hold: a file of its folder."""
 
-from __future__ import annotations
-
 import json
 import threading
 from dataclasses import asdict, dataclass, replace

@@ -4,8 +4,6 @@ The newest few hundred frozen windows stay in memory as long as the process runs
 computed from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

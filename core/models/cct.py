@@ -8,8 +8,6 @@ they can start from weights that were trained on ImageNet (`lab.training.cct`). 
 weights come with it multiplied in. The class token stays where the paper pools the sequence, so the ViT's maps explain both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise

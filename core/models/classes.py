@@ -1,7 +1,5 @@
 """Names of what models answer, without torch: files of answers are read where no model is."""
 
-from __future__ import annotations
-
 from typing import Final
 
 BOOK: Final = ("DOWN", "STATIONARY", "UP")

@@ -1,7 +1,5 @@
 """Base of the configurations of all models."""
 
-from __future__ import annotations
-
 import math
 import reprlib
 from dataclasses import asdict, dataclass, fields

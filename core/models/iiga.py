@@ -6,8 +6,6 @@
 Index 0 of the vocabulary is CTC's blank (D18); T is any length (D19).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal, overload

@@ -5,8 +5,6 @@ Sources: Devlin et al. 2019; Wang et al. 2020.
 ids (batch, n) -> LayerNorm(word + position + segment) -> layers (attention, feed-forward) -> vectors (batch, n, width)
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal, overload
 

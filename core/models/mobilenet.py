@@ -6,8 +6,6 @@ Modules have the names and shapes of torchvision's `mobilenet_v2`, so that its p
 2,223,872 parameters in `features` at width 1.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from core.messages import BadValue

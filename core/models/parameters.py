@@ -1,7 +1,5 @@
 """Counts the parameters of a built model (D4)."""
 
-from __future__ import annotations
-
 from torch import nn
 
 

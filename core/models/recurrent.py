@@ -6,8 +6,6 @@ Schmidhuber 1997 with the forget gate of Gers et al. 2000.
 Vectors are rows, so that the document's W x is x W^T. Weights have PyTorch's shapes, (out, in).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final

@@ -5,8 +5,6 @@ Sources: Allal et al. 2025, "SmolLM2"; Touvron et al. 2023, "LLaMA", whose form 
 ids (batch, n) -> word -> layers (x + attention(RMSNorm(x)), x + SwiGLU(RMSNorm(x))) -> RMSNorm -> logits (batch, n, vocabulary)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, overload

@@ -5,8 +5,6 @@
 The document calls the two layers of a pair spatial and temporal; here a layer is named by what its map relates (D1).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal, overload
 

@@ -4,8 +4,6 @@ source (batch, S) -> E + positions -> encoder layers -> memory H
 target (batch, T) -> E + positions -> decoder layers (causal self-attention, cross-attention to H) -> W_out -> logits
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, overload
 

@@ -4,8 +4,6 @@ image (batch, 1, 28, 28) -> p x p patches -> Linear -> class token first -> + 0.
 -> layers x [LayerNorm(x + attention(x)), LayerNorm(x + FFN(x))] -> Linear on the class token -> logits
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal, cast, overload
 

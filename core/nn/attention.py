@@ -4,8 +4,6 @@ Sources: tlob-architecture section 3.2, iiga-equations section 5, vit-report sec
 sequence-modelling "Atención Escalar de Producto"; Vaswani et al. 2017, equation 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Literal, overload

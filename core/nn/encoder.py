@@ -1,7 +1,5 @@
 """The encoder layer of the ViT and of the encoder-decoder Transformer (vit-report sections 1.6 and 2.5)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from core.nn.attention import MultiHeadAttention

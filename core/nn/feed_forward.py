@@ -4,8 +4,6 @@ Sources: tlob-architecture section 5.3 (exact GELU), vit-report section 2.3 (tan
 Shazeer 2020, "GLU Variants Improve Transformer" (SwiGLU).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Final, Literal

@@ -1,7 +1,5 @@
 """Attention masks: True where a query may look at a key; the other scores become -inf before the softmax (D20)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

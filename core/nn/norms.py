@@ -1,7 +1,5 @@
 """Normalisations that PyTorch does not ship."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 

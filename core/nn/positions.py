@@ -3,8 +3,6 @@
 Sources: tlob-architecture section 2.4, iiga-equations section 4, vit-report section 2.1 (D11), attention-notebook.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -4,8 +4,6 @@ That is how GGUF keeps weights (its Q4_1 and Q8_0), so that a layer read from su
 than a third of the memory of float32. The arithmetic stays float32.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Estimates the duration of a training epoch from a few steps of the garments' ViT, timed on each device."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Iterator

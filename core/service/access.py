@@ -5,8 +5,6 @@ Whatever changes the machine, or reads what is not a visitor's own, is carried o
 from everything that is known of a connection, and doubt means that it does not (D35).
 """
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import os

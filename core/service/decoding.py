@@ -1,7 +1,5 @@
 """Decodes what visitors send (D42): pictures and frames of cameras two at a time, films one at a time, each within its budget."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Health of the process: its feeds, its models, its disk."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

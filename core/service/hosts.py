@@ -4,8 +4,6 @@ No answer needs a network. Streamlit's own check of a foreign `Origin` asks the 
 the loop that serves everybody; so nothing reaches it that is not decided here.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 A school or an office is one address, so these are generous: they stop one that opens without end, not a class.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from typing import Final, Literal

@@ -4,8 +4,6 @@ An exception is told by its type and by where in the code it was raised. Its tex
 brought. Addresses lose their user, password and query, and `name=value` pairs that sound like secrets their value.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

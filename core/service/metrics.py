@@ -1,7 +1,5 @@
 """The process's numbers in Prometheus' text format, read from the running sessions when they are asked for."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from weakref import WeakKeyDictionary

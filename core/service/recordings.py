@@ -3,8 +3,6 @@
 Each raises `NotAllowed` where the visitor may not, and else what the function below it raises.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final

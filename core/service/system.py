@@ -1,7 +1,5 @@
 """Facts of the machine and of others for the System page, as a visitor may have them."""
 
-from __future__ import annotations
-
 from core.market.hub import RunningFeed, hub
 from core.models.vit import ViTConfig
 from core.runs.epoch_time import EpochTime, epoch_times

@@ -1,7 +1,5 @@
 """Limits on what visitors keep uploaded in the server's memory: each of them, and all together."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Mapping

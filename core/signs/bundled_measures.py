@@ -3,8 +3,6 @@
 `python -m lab.bundle.measures` writes it; to compute them takes a pass of the model for each frame, some seconds a clip.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

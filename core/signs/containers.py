@@ -1,7 +1,5 @@
 """Structure of a film's file: whether its parts, by the lengths that they give, fill it up to its end."""
 
-from __future__ import annotations
-
 import struct
 from typing import Final, Literal
 

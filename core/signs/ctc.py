@@ -9,8 +9,6 @@ multiplies beta by the emission of the state that is left instead of the one tha
 disagree about P(target); that is not reproduced.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

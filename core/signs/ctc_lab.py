@@ -4,8 +4,6 @@ CTC's loss looks at the blank and at the labels of the target only. A lab's colu
 labels in order of first occurrence, and all other labels together, which loses nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Decodes the probabilities of each frame to a sentence, that of the best path (Graves et al. 2006, section 3.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby

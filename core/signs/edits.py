@@ -1,7 +1,5 @@
 """Levenshtein's table between two sentences of glosses, and corpus-level word error rate (iiga-equations section 12; D20a)."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ Explained is the probability of a label at one frame, as a rule the gloss's peak
 mean: the mean picture, or the mean of each tracked number.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Hands to copy: recorded examples of every sign that a model of hands knows, and how a hand that was read differs from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -3,8 +3,6 @@
 A gloss in the window may still change while its frames are new; one whose frames have come near the window's old end is kept.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from dataclasses import dataclass

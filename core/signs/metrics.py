@@ -11,8 +11,6 @@ Where something is empty:
 | only the reference | undefined (None): insertions over no words | 0 | 0 |
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Visitors' own clips, kept for links."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Final
 

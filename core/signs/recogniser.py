@@ -1,7 +1,5 @@
 """A trained IIGA as its card describes it: from frames or tracks to probabilities, attention and sentences."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

@@ -1,7 +1,5 @@
 """The model's reading of one clip: probabilities, attention, the best path and its glosses, and the time it took."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -4,8 +4,6 @@ The clips are synthetic sentences of real photos, of signers outside the trainin
 RWTH-BOSTON-104 (Dreuw et al. 2007).
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Positions are pixels of the video, 30 frames per second, x to the right, y down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

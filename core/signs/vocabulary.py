@@ -1,7 +1,5 @@
 """Glosses and their indices; index 0 is CTC's blank (D18)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 Recipes that users need are here, those of the other shipped models in the laboratory (`lab.training`).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 RECIPES: Final = {

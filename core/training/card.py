@@ -1,7 +1,5 @@
 """The entries that every card has: where the model comes from and how its training went."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The encoder-decoder on written dates, with held-out days and formats."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 After karpathy/minGPT's trainer: progress bars are callbacks (`core.training.progress`).
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -4,8 +4,6 @@
 fields' names (`from_options`), so that an option is written once: where it is added.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields

@@ -3,8 +3,6 @@
 Call rules are fitted on validation; the test part is scored once, for the card.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """A run's numbers for a program that draws them, such as TensorBoard, W&B or MLflow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol

@@ -4,8 +4,6 @@ The three measures say different things (D23). Attention: how much of a patch on
 much of a patch would reach the token through all layers if mixing were all they did. Relevance: how much of it spoke for a class.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

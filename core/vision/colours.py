@@ -3,8 +3,6 @@
 What would change no level by more than `SAME` counts as sRGB already, so that its pixels stay exactly what they were.
 """
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Final
 

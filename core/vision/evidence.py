@@ -1,7 +1,5 @@
 """Importance of an image's patches for one class by each method, as `core.explain.faithfulness` tests it, and its sample."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import Final
 

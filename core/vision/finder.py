@@ -4,8 +4,6 @@ Salience is cut at two shares of its largest, as what is worn stands out less th
 parted into groups, as what lies on a busy ground may not stand out at all. Each connected piece is a box.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

@@ -7,8 +7,6 @@ chosen on these images. Thirty photographs of garments stand beside them, three 
 held out of training (CC0). `scripts/bundle_garments.py` of commit 4dbd20f6 wrote the files.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

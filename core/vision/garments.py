@@ -4,8 +4,6 @@ Regions are what has none of the colours of the picture's rim, grown together wh
 itself: only what the model takes for a garment counts, and neighbours of one kind are one, as two shoes are a pair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The answer on one picture in short: the picture lit by what stands out, and the garment's name where it is one."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Sequence
 from io import BytesIO

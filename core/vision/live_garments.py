@@ -1,7 +1,5 @@
 """Reading of a camera, frame by frame: a garment, with a map of its patches three times a second."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Reading of a camera, frame by frame, by the network that sees anything: what stands out, or what one head looks at."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Final

@@ -4,8 +4,6 @@ A file holds the columns `file` (a name), `kind` (such as "dress") and `jpeg` (t
 is that of its split: `validation.parquet`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Facts of a picture's file that decide what a browser shows of it: PNG's chunks, TIFF's pages, the way up, bits a level."""
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib

@@ -4,8 +4,6 @@ The size is read from the header before anything is decoded, so that a picture o
 was done to the pixels is said in `Picture.done`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from contextlib import suppress

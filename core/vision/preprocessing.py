@@ -11,8 +11,6 @@ corners, and made smaller.
 Trimmed by this rule, 99.6 % of the data set's training images have a longest side of 27 or 28 pixels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Literal
 

@@ -1,7 +1,5 @@
 """Bundled photographs of anything: a cat, a cup, a person, a rocket, and one of the garments (`THIRD_PARTY.md` says whose)."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Final

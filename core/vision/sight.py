@@ -6,8 +6,6 @@ seen.weights[11, 3, 0]     # (577,): the class token's row of layer 12, head 4
 seen.likeness(40)          # (24, 24): cosine of each patch's token with that of token 40
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, cached_property

@@ -1,7 +1,5 @@
 """Importance of a photograph's patches for what stands out in it, as `core.explain.faithfulness` tests it, and its sample."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -5,8 +5,6 @@ says what stands out (D45). `make sight` fetches the package once, checks its on
 float16 under this project's names.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path

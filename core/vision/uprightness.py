@@ -1,7 +1,5 @@
 """Pictures prepared for a model by its own answers: small garments are looked for, lying ones set upright, several told apart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

@@ -3,8 +3,6 @@
 Each array is what one of the model's own modules took in or gave out in that pass.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Three sentences with their maps and some words, for who has not run `make words`; `lab/bundle/sentences.py` writes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Causes of the next word of a text: its tokens, taken out one by one, and the heads, switched off; and the heads' roles."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The one network that writes for all visitors: loaded when somebody asks, and given back when nobody has for a while."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict

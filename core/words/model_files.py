@@ -4,8 +4,6 @@ The model is all-MiniLM-L6-v2 (Apache-2.0) and not part of this project: `make w
 and keeps the weights in float16 under this project's names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final

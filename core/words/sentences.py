@@ -1,7 +1,5 @@
 """Reading of a sentence: pieces of words, attention of every head, a vector, and what made two sentences alike."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

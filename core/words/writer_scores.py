@@ -1,7 +1,5 @@
 """Score of the network that writes on a text: bits a byte, beside the frequencies of the text's own tokens."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Benchmarks: pieces of the app, each with its reference and its aim."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module

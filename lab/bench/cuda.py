@@ -3,8 +3,6 @@
 Timed by `torch.utils.benchmark`, which waits for the device. Operations are counted by PyTorch's `FlopCounterMode`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final

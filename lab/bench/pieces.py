@@ -1,7 +1,5 @@
 """Benchmarks of what surrounds the networks: feed and films."""
 
-from __future__ import annotations
-
 import io
 import itertools
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The ratio of two functions' times, measured in turns, so that a busy machine slows both alike."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable, Sequence

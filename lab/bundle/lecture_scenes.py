@@ -1,7 +1,5 @@
 """A book, a photograph and a film for the lecture's eighth stop, and what the three networks look at in them."""
 
-from __future__ import annotations
-
 import io
 from base64 import b64encode
 from typing import Any, Final

@@ -3,8 +3,6 @@
 Run `python -m lab.bundle.measures` after a checkpoint of signs or its deletion test changed; it takes half a minute.
 """
 
-from __future__ import annotations
-
 from core.signs.bundled_measures import write
 from core.signs.recogniser import ASL, DIGITS, load_recogniser
 

@@ -6,8 +6,6 @@ many groups. Writes assets/explain/reasons_tlob.json, which the terminal reads. 
 own recalibration.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from itertools import product

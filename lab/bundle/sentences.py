@@ -1,7 +1,5 @@
 """Write the sentences of Words and the head of the lesson: `python -m lab.bundle.sentences`, after `make words`."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -5,8 +5,6 @@ weights, whose largest differences and time at 336 pixels are printed; and round
 `tests/fixtures/sight.safetensors` keeps.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any, Final

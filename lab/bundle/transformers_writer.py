@@ -4,8 +4,6 @@ Needs transformers, gguf and accelerate, which nothing else here does. Writes te
 texts the ids, logits of the last token and rows of the maps.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

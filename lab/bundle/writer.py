@@ -3,8 +3,6 @@
 Writes assets/explain/smollm2.json (roles of the heads, what counts for the openings of the page) and faithfulness_smollm2.json.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from typing import Final

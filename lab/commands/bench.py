@@ -1,7 +1,5 @@
 """`python -m core bench`: speed on this machine, as ratios to references in the same run."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -1,7 +1,5 @@
 """`python -m core evaluate iiga`: word error rates on photographed digits, on tracked sentences, and on films without hands."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 from pathlib import Path

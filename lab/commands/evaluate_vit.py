@@ -1,7 +1,5 @@
 """`python -m core evaluate vit`: the models of garments on Fashion-MNIST's images, or on photographs."""
 
-from __future__ import annotations
-
 import argparse
 from functools import cache, partial
 from itertools import chain, count

@@ -5,8 +5,6 @@ is away for a while (rest). Light, framing, turn and noise vary; for training th
 is replaced in half of the clips, and hands are mirrored. The same seed gives the same clips.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Scores a recogniser by its WER over tracked sentences, or over clips put together from photos; fits its least probability."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Finds the landmarks of photographed hand signs, in several views of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final

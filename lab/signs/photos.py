@@ -1,7 +1,5 @@
 """Reading a folder of photographed hand signs: manifest.csv and the photos it names."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from itertools import islice

@@ -3,8 +3,6 @@
 Nothing is random here but the noise, which has a seed: the same arguments give the same frames.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

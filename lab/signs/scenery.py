@@ -1,7 +1,5 @@
 """Draws random backgrounds, light and camera settings for synthetic clips."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Tracked sentences to learn from: RWTH-BOSTON-104's files, the signers' scales, and the gloss of each frame."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A photograph's target is a set of outputs, of which any counts as right: a hoodi
 The last output is "none of the ten" (D30). `lab.training.garment_photographs` reads the files, which takes a decoder of pictures.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Photographs to train on, decoded from Parquet files and folders as the page decodes an upload, and drawn pictures of none."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 After He et al. 2016; the distillation it serves is Hinton et al. 2015 and, for transformers, Touvron et al. 2021.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

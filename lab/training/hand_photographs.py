@@ -1,7 +1,5 @@
 """Photographed digits to train on: as pictures, or as landmarks that the hand finder sees, found once and kept where asked."""
 
-from __future__ import annotations
-
 import argparse
 
 from core import checkpoints

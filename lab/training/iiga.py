@@ -5,8 +5,6 @@ positions, attention and decoder learn by CTC from what comes out, which takes m
 from whole clips: what a change from one digit to another looks like, which no single frame says.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -5,8 +5,6 @@ hand that trembles; between two the hand changes shape, fades into the next, lea
 tilt, a size, a side (left or right) and a proportion of its own; now and then a hand is lost for a frame.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """IIGA on tracked sentences: augmentation, batches, the loss (CTC, helped by the glosses' known frames), and the checkpoint."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parts that every training of IIGA shares: how a model begins, batches of sentences, their loss, best paths, stages of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 

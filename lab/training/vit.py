@@ -3,8 +3,6 @@
 After vit-report, section 1.8.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator

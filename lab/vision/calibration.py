@@ -1,7 +1,5 @@
 """Calibration on held-out images: one divisor of the logits (temperature scaling, Guo et al. 2017), and the odds of "none"."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -3,8 +3,6 @@
 Source: Xiao, Rasul and Vollgraf 2017, github.com/zalandoresearch/fashion-mnist (addresses and MD5 from its README).
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import math

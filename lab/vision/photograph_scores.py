@@ -1,7 +1,5 @@
 """Scores of a model on photographs of garments, in ten kinds (D30)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

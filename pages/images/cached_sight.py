@@ -1,7 +1,5 @@
 """Readings of the network that sees anything, kept for everyone who looks at the same photograph."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The switch that puts the camera in a picture's place. Nothing here loads torch, which the front page does without."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.shared.language import _

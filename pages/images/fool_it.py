@@ -1,7 +1,5 @@
 """A game: rub out patches until the answer changes, with as few as possible; beside it what random and two maps need."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The answer on a visitor's picture for the front page, which imports this module with the first of them."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from core.vision.lit_answer import lit_answer, shown_pixels

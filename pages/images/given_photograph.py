@@ -1,7 +1,5 @@
 """The choice of a photograph to look at: one of five, a file, the clipboard's or a dropped one, or a still of the live camera."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core.vision import seen_samples

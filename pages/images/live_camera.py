@@ -3,8 +3,6 @@
 `/stream/garments?lang=en` reads garments, `/stream/sight?lang=en` what stands out in anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The choice of the garment model that answers, and the messages where none can be loaded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

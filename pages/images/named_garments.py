@@ -1,7 +1,5 @@
 """The garment that a person is told. Nothing here loads torch, which the front page does without."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pages.shared.language import _, percent

@@ -3,8 +3,6 @@
 Visitors' pictures stay in the app's memory under an id (`core.vision.pictures.STORE`), which the link holds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The preparation of a picture: the choices of it that a link holds, and one line of what was done."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

@@ -1,7 +1,5 @@
 """The answer on one picture: its class and ranking beside it, garment by garment; then the patches that it came from."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core.figures import pictures as figures

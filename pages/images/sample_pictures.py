@@ -1,7 +1,5 @@
 """Bundled pictures to press, each a small picture with its name. Nothing here loads torch, which the front page does without."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Any photograph: lit by what a network says stands out in it, with its 72 heads, what is like a patch, and the parts of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Steps from patches to tokens to classes: the forward pass of the ViT for one image, step by step, with this image's numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

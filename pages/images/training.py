@@ -1,7 +1,5 @@
 """The training of the model that answers, from its card: accuracy by epoch beside the report's, and what came out."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core.checkpoints import CheckpointError

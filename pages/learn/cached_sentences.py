@@ -1,7 +1,5 @@
 """Results of the network that reads, kept for everyone who reads the same sentence."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from core.words.sentences import ReadSentence, SentenceReader

@@ -1,7 +1,5 @@
 """The lecture: a path of 45 minutes in nine stops, each with its picture and its question, and below it the lessons."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from functools import cache
 from typing import Final

@@ -4,8 +4,6 @@ A file of `assets/diagrams` holds two drawings, of which the style sheet shows t
 code of a part. A part may have a file of its own (`recurrent_rnn`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Tables below the index of equations: what the documents define that is no equation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Every equation of the five documents: where it lives in the code, which test checks it, and which page shows it."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core.lecture.equations import DOCUMENTS, Equation, equations, search

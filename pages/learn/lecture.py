@@ -1,7 +1,5 @@
 """The lecture of 45 minutes on a projector's stage: its nine stops' views, sent once; keys and address are the browser's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Final
 

@@ -9,8 +9,6 @@ The order is in `core.lecture.course`, the prose in `assets/text/<language>/cour
 (`tests/core/lecture/course_numbers.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from html import escape

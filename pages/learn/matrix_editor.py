@@ -1,7 +1,5 @@
 """An editor for a small matrix, with the edits in the URL: `?wq=0.1_1.5~2.3_-1` is W_Q[0, 1] = 1.5 and W_Q[2, 3] = -1."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

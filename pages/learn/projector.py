@@ -4,8 +4,6 @@ Beside it stand the diagram, the dial and the link's QR code, below it the quest
 (assets/styles/lesson_present.css): nothing scrolls, nothing jumps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Words through two networks: MiniLM reads a sentence, every layer and head of it; SmolLM2 writes (`writing.py`)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Final
 

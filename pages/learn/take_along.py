@@ -1,7 +1,5 @@
 """Things to take along from a view: its notebook, and a QR code of its link."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from html import escape

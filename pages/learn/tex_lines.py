@@ -1,7 +1,5 @@
 """An equation of several rows as separate short ones, which a narrow column can wrap."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

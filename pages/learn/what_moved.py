@@ -1,7 +1,5 @@
 """Changes by the last move of a dial: the state before it is kept for each view, told in a sentence, and can be brought back."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field

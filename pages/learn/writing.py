@@ -1,7 +1,5 @@
 """Words, the network that writes: what comes next in a text, every head of it, and what that hangs on."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

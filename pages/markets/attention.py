@@ -1,7 +1,5 @@
 """Light on a window of the book: every attention map of TLOB, and which of its inputs moved the answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Final

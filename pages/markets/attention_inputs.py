@@ -1,7 +1,5 @@
 """Inputs that moved the answer, by integrated gradients, in numbers, and whether maps tell them truly."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple, cast
 

@@ -1,7 +1,5 @@
 """A window of the book as the stage of the attention view: TLOB's maps, and what counted for its answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Picks the window to look at: a second of a recording, the newest of a running feed, or a frozen one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final

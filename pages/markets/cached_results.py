@@ -1,7 +1,5 @@
 """A model's answer, attributions and deletion curves for a window, cached for all viewers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Calls of today and what each was worth after a taker's fee; and what recalibrates them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final

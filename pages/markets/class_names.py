@@ -1,7 +1,5 @@
 """Words for an answer: the three classes, and whether the model knows the market."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core.market.predictor import POOLED, MarketCard

@@ -1,7 +1,5 @@
 """Recordings: those that came with the app, those of a folder, and files of other programs, converted."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

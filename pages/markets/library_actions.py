@@ -1,7 +1,5 @@
 """Actions on the recordings chosen in the library."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

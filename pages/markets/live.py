@@ -1,7 +1,5 @@
 """The live order book on one screen: the market, what TLOB calls, and how often it was right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

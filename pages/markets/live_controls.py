@@ -1,7 +1,5 @@
 """The live page's one row of controls: what to watch, how to play it, what to draw. Every choice lives in the URL."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The model of the live page: its checkpoint's card, its scores on test data, and its parameters."""
 
-from __future__ import annotations
-
 import zlib
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The scoreboard: scores of TLOB's answers and of the naive rules on this session's outcomes."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 

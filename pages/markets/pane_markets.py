@@ -1,7 +1,5 @@
 """The markets of several panes: their codes in the URL, and the picker that adds and removes them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

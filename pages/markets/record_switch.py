@@ -1,7 +1,5 @@
 """The switch that records the market on the screen, with the recording's size, span, gaps and the disk left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Choice of a recording: a bundled one, or one of the library."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

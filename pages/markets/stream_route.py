@@ -6,8 +6,6 @@ steps between are no longer kept. Text messages carry what is no step: the feed'
 reader's language, and the light.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import math

@@ -1,7 +1,5 @@
 """The live page's screen as one component: its words, its choices and the address of its stream (drawn by terminal.js)."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Converts files of other programs into recordings: what is in them is shown before anything is written."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """The feeds that this visit watches, and leaving those of the page before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

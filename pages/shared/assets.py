@@ -3,8 +3,6 @@
 All addresses are relative to the app's own, which may be a path of another server's.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

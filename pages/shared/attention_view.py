@@ -1,7 +1,5 @@
 """The attention view on a page: an `AttentionScene`, drawn and answered in the browser."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Files that the visitor brought, decoded for them in their turn; a click anywhere on the page, or a closed tab, ends that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

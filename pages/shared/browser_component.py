@@ -1,7 +1,5 @@
 """Components of our own in the browser: a script of `assets/scripts` with a function `receive`, fetched by its address."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The browser sends a frame only after the answer to the one before, so that a slo
 A frame lives as long as it is read: none is stored or sent further. A text message is the page's wish, told to the reader.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Frees what a closed tab leaves on the server once its time to come back is over."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Final
 

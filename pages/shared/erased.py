@@ -1,7 +1,5 @@
 """Parts of an input that the reader rubs out of the attention view's stage, and what is answered without them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

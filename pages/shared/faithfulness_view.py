@@ -1,7 +1,5 @@
 """The view of deletion curves, the same for every model: of this input, and mean curves of the bundled sample."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

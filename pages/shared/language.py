@@ -13,8 +13,6 @@ Translate whole sentences with named gaps, never glued pieces. Module-level cons
 where they are shown.
 """
 
-from __future__ import annotations
-
 import gettext
 import math
 import re

@@ -6,8 +6,6 @@ Backgrounds, text and grid colours are the theme's, which the browser fills in (
 plot can be downloaded as PNG and SVG.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Loads what a page offers beside its run, such as its other models, so that choosing one does not wait until it is read."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Streamlit's and the server's logs, written as the app's own are (`core.service.logs`)."""
 
-from __future__ import annotations
-
 import logging
 
 import streamlit as st

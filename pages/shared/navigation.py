@@ -1,7 +1,5 @@
 """All pages, in the order of the menu; a test compares the list with the files in `pages/`."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Role of this visitor for `core.service`, and notices of what is closed to them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

@@ -4,8 +4,6 @@ SQLite's FTS5 finds and ranks (BM25); words that lead to a page in both language
 (`assets/search.json`).
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

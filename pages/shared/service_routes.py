@@ -1,7 +1,5 @@
 """Answers of a server besides pages: `/healthz`, `/metrics`; and what it refuses before any page is asked."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 

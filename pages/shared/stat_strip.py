@@ -1,7 +1,5 @@
 """A row of named values that wraps on narrow screens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape

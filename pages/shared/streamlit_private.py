@@ -3,8 +3,6 @@
 Of 1.67. Names of its files and of the parts of its page stand in `assets.py` and the style sheets.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Any

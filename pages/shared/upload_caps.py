@@ -4,8 +4,6 @@ Streamlit's address of an upload names the tab alone, and its server knows the l
 widget is the browser's. So the largest one of the tab's page counts here, and `file_uploader` leaves out what is above its own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import OrderedDict

@@ -20,8 +20,6 @@ Two ways, by whether the value reads the same in every language:
 words, unique across pages that mean different things by them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Results of a recogniser for a clip, kept for everyone who opens the same clip."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The line above the stage: samples to press, an upload, the camera, and in a popover every other choice of clip and model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

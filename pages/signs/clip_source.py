@@ -1,7 +1,5 @@
 """Clips to recognise: a bundled one, a film or picture of the visitor's, or a tracked sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, cast

@@ -1,7 +1,5 @@
 """The live camera of the sign pages: its component, and the other end of its websocket, `/stream/hands?lang=en`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.datastructures import QueryParams

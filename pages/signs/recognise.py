@@ -1,7 +1,5 @@
 """Signs: a clip on the stage, lit by what counted for each gloss, or the camera in its place; what lies behind on a press."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html import escape
 from typing import Final

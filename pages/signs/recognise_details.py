@@ -1,7 +1,5 @@
 """Below the stage, on a press: probabilities through time, the truth of the reading, and its numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """A clip as the stage of the attention view: its frames, what is read of each, and what counted for each gloss."""
 
-from __future__ import annotations
-
 from attention_light import AttentionScene, FilmStage, LayerMaps
 from core.explain.faithfulness import FindingError
 from core.signs.recogniser import Recogniser

@@ -1,7 +1,5 @@
 """A strip of signs to copy: a photograph or a drawn hand each, as a mirror shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from html import escape
 

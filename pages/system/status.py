@@ -1,7 +1,5 @@
 """The System page: usage of the machine, running feeds, the device, an epoch's time, checkpoints and versions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

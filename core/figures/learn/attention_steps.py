@@ -3,8 +3,6 @@
 Sources: iiga-equations 5.1 to 5.7, sequence-modelling, attention-notebook (self-attention under permutation; D21).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any

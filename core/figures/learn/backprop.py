@@ -3,8 +3,6 @@
 Sources: vit-report 2.5 and 4; D14.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray

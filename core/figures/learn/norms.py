@@ -1,7 +1,5 @@
 """Figures of the lesson on norms, activations, dropout, weights at the start, and a layer's diagram (vit-report 2.5)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures of the lesson on optimisers: walks, schedules, and one step's diagram."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures of the lesson on positions: waves, likeness, a pair's rotation, content against position, and their diagram."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures of the lesson on recurrent cells: what is left of a change, one unit, and gradients through time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

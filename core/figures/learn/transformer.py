@@ -1,7 +1,5 @@
 """Figures of the lesson on encoder and decoder: next symbols, maps, a vector's stages, the model's diagram."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

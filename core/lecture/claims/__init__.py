@@ -5,8 +5,6 @@ are true of them. `tests/core/lecture/claims` walks every part through the extre
 another way.
 """
 
-from __future__ import annotations
-
 from core.messages import Message
 
 Said = dict[str, Message]

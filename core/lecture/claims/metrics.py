@@ -1,7 +1,5 @@
 """Claims of the metrics lab: about one entry of Levenshtein's table, and about a BLEU of 0."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEUScore

@@ -1,7 +1,5 @@
 """95 % intervals of scores: of one recording by blocks of time, as its rows depend on one another; of several by Student's t."""
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The naive rules that stand beside every score (D8): what is known of a market without a model, and without its book."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, insort
 from collections import deque

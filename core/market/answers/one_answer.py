@@ -4,8 +4,6 @@ An answer is the recalibrated probabilities, always; its word is their likeliest
 since the label's threshold stands; answers are compared with the rules over outcomes that do not overlap.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

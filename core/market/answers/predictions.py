@@ -1,7 +1,5 @@
 """A checkpoint's answers at every row of a file and their scores, for `evaluate tlob` and cards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ Weights are those of the exponentially weighted average forecaster for the log-l
 and 9.2).
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The recordings of a folder, and everyone's answers at every row of each, for one label and horizon."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

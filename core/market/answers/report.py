@@ -4,8 +4,6 @@ A score over several recordings is the mean of theirs, with its interval (D31). 
 `frequencies`: where classes come more often in one recording than in another, a rule that sees no book scores well on them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import astuple, replace
 from typing import Any, Final

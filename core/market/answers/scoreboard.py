@@ -1,7 +1,5 @@
 """Log of a session's predictions: each is resolved h steps later with the label it was trained on (D8), never across a gap."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A call is UP or DOWN; STATIONARY asks for nothing. The measures are defined in d
 another: intervals resample blocks of time, and a taker holds one position at a time.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Final

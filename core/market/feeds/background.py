@@ -4,8 +4,6 @@ Exchange objects are bound to the loop they were made in, while a web app's page
 feeds here as coroutines, and read their results.
 """
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import contextlib

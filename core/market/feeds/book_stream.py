@@ -1,7 +1,5 @@
 """A venue's numbered stream of books through ccxt: every message is checked, and a lost one is a failure."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Bounds of what a venue answers: its bytes, unpacked, and the host from which they come."""
 
-from __future__ import annotations
-
 import zlib
 from functools import cache
 from typing import Any, Final

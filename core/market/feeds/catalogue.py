@@ -3,8 +3,6 @@
 The exchanges are known without a network. The markets are requested.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Books of ccxt's as this program's own, and how deep such a book is known."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

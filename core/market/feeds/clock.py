@@ -1,7 +1,5 @@
 """The clock of live feeds: the time of day, which never runs back."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Final

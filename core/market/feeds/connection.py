@@ -3,8 +3,6 @@
 Whoever opened a connection closes it. A failure is raised as it came, for `failures.classify_failure`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

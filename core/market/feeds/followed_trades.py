@@ -1,7 +1,5 @@
 """Trades of one followed market, each handed on once, as ccxt adds it to its cache."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import deque

@@ -1,7 +1,5 @@
 """The lag of a venue's books by their own time, against this machine's clock."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Whether a venue's list of markets says that a market is traded: one that it halts may be traded again."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Mapping, Sequence

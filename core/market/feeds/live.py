@@ -1,7 +1,5 @@
 """A live feed from any exchange of ccxt: connects, follows, and after a failure reconnects or gives up with a reason."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """State of one followed market: its newest book, whether one can be used, whether it is halted; and what follows."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque

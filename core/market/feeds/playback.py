@@ -4,8 +4,6 @@ Controls may be called from any thread; rows are produced in the loop that itera
 is due relative to an anchor, not to the row before it, so that delays do not add up. Every change of speed sets a new anchor.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import math

@@ -4,8 +4,6 @@ A feed is an asynchronous stream of events. It runs in the process's one backgro
 everything that the feed owns; its controls may be called from any thread.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

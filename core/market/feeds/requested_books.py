@@ -1,7 +1,5 @@
 """Books on request: instead of a stream, beside a silent or doubtful one, and compared with one that nothing else checks."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

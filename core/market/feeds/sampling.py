@@ -1,7 +1,5 @@
 """A live feed's rows: its last book every 250 ms, provisional until a later message confirms it (D27)."""
 
-from __future__ import annotations
-
 import asyncio
 
 from core.market.bands import Bands

@@ -5,8 +5,6 @@ there, because one order flow drives both; a queue stays at its price when the b
 feed its settings can be changed while it runs.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 While a venue answers, its feed says them and goes on asking; none of them ends it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime

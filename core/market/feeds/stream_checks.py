@@ -4,8 +4,6 @@
 until then, and where there is none, the streamed book is compared with the one the venue gives on request.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A trade is known by the venue's id with its own numbers, or by its numbers alone: time, price, size and side, with their count.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

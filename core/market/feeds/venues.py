@@ -7,8 +7,6 @@ BTC/USDT a book of 100 levels a side has a wrong level among its first ten in on
 enough.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Reads files in a process of its own, whose memory and time are bounded: a small file can be made to take hours or gigabytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Identity of a market by its files' names and columns: exchange, symbol, stream and day (D40)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from contextlib import suppress

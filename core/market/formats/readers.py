@@ -1,7 +1,5 @@
 """Formats of whole books: the program's own, tardis.dev's `book_snapshot_25`, LOBSTER's and FI-2010's."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

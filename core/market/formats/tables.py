@@ -1,7 +1,5 @@
 """Tables of numbers in CSV and Parquet files, read by parts within bounds; and what a file is that is neither."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import zlib

@@ -3,8 +3,6 @@
 In a journal a line is a row's; in an hour's file it is that of a row and a head, and says what called.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Changes to the library's recordings: delete and export."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Files of price bands (`core.market.bands`) beside a recording's rows: what changed from row to row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final

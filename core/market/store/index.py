@@ -4,8 +4,6 @@ A recording of a folder is a market's day of hourly segments, or a loose Parquet
 footers of files that this program wrote, and from three columns of others. They are kept until a file changes.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Folders of recordings: the library's, and the files below any folder of this machine."""
 
-from __future__ import annotations
-
 import os
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A recording's rows, read by parts: a day of a hundred levels takes 1.1 GB at once, and no one looks at it at once."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path

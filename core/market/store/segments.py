@@ -4,8 +4,6 @@ Beside the rows of an hour lie files of other kinds, where there are any (docs/r
 own name is whole: it is written under another one, made durable, and renamed. What is not a file yet lies in a journal.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from datetime import UTC, datetime

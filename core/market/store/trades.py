@@ -6,8 +6,6 @@ Columns: `timestamp` (int64, ms), `price`, `size` (float64), `side` (int8, the a
 They have their own folder, so that every Parquet file in the first one is a book.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final

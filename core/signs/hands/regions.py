@@ -1,7 +1,5 @@
 """Turned squares in a picture, where the landmark model looks for a hand."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

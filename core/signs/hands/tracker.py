@@ -1,7 +1,5 @@
 """Hands followed through films: what a find is, and where it is looked for next."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol

@@ -4,8 +4,6 @@ A feature frame describes each hand by its shape alone (place, size and tilt tak
 second hand is from the first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
