@@ -142,12 +142,12 @@ class PictureStage(_Stage):
         """The picture as a file, and where its patches are."""
         pixels = as_pixels(self.pixels)
         height, width = pixels.shape[:2]
-        told = {"picture": add(_picture(pixels)), "grid": list(self.grid), "extra": len(self.extra), "aspect": width / height}
+        message = {"picture": add(_picture(pixels)), "grid": list(self.grid), "extra": len(self.extra), "aspect": width / height}
         if self.vectors is None or self.parts is None:
-            return told
+            return message
         unit = self.vectors / np.linalg.norm(self.vectors, axis=1, keepdims=True)
         likeness = {"vectors": add(unit.astype(np.float16)), "parts": add(self.parts), "explained": self.explained}
-        return told | likeness | {"litBy": self.lit_by}
+        return message | likeness | {"litBy": self.lit_by}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +157,7 @@ class FilmStage(_Stage):
     Attributes:
         frames: (n, height, width, 3), uint8.
         seconds: (n,), when each begins.
-        said: what is read, each with its first and last frame; written beside the frame in play.
+        captions: what is read, each with its first and last frame; written beside the frame in play.
         notes: (n,), under that.
         decimal: sign between seconds and their hundredths.
         rests: (n,), number of the measure, from 0, that lights the stage at rest while a frame is in play; the first where empty.
@@ -166,7 +166,7 @@ class FilmStage(_Stage):
     name: ClassVar[str] = "film"
     frames: NDArray[np.uint8]
     seconds: Sequence[float]
-    said: Sequence[tuple[str, int, int]] = ()
+    captions: Sequence[tuple[str, int, int]] = ()
     notes: Sequence[str] = ()
     rests: Sequence[int] = ()
     frame: str = N_("frame {number} ({seconds} s)")
@@ -192,7 +192,7 @@ class FilmStage(_Stage):
             "rows": rows,
             "aspect": width / height,
             "seconds": [float(s) for s in self.seconds],
-            "said": [list(one) for one in self.said],
+            "captions": [list(one) for one in self.captions],
             "notes": list(self.notes),
             "rests": [int(one) for one in self.rests],
         }

@@ -189,8 +189,8 @@ class SignReading:
 
     def __repr__(self) -> str:
         spans = ", ".join(f"{gloss} {begin:.2f} to {end:.2f} s" for gloss, begin, end in self.spans)
-        said = [*self.done, *([] if self.complete else ["not read to its end, or damaged"])]
-        return (f"{' '.join(self.glosses)} ({spans})" if spans else self.reason) + (f" [{'; '.join(said)}]" if said else "")
+        notes = [*self.done, *([] if self.complete else ["not read to its end, or damaged"])]
+        return (f"{' '.join(self.glosses)} ({spans})" if spans else self.reason) + (f" [{'; '.join(notes)}]" if notes else "")
 
     def to_frame(self) -> pd.DataFrame:
         """A row a frame of the model: its second and the probability of each label."""

@@ -79,26 +79,6 @@ def matthews(confusion: ArrayLike) -> NDArray[np.float64]:
     return np.where(total > 0, _divide(covariance, np.sqrt(np.maximum(spread, 0)), empty=0.0), np.nan)
 
 
-def log_loss(probabilities: ArrayLike, truth: ArrayLike) -> float:
-    """Mean -log of the probability given to what happened, cut at 1e-12; NaN without rows.
-
-    Args:
-        probabilities: (n, classes), rows summing to 1. truth: (n,) labels.
-    """
-    p, t = np.asarray(probabilities, dtype=np.float64), np.asarray(truth, dtype=np.int64)
-    return float(-np.log(np.maximum(p[np.arange(len(t)), t], 1e-12)).mean()) if len(t) else float("nan")
-
-
-def calibration_error(probabilities: ArrayLike, truth: ArrayLike) -> float:
-    """Expected calibration error of the likeliest class in 15 bins of equal width (Guo et al. 2017; D26).
-
-    Args:
-        probabilities: (n, classes), rows summing to 1. truth: (n,) labels.
-    """
-    p = np.asarray(probabilities, dtype=np.float64)
-    return float(reliability(p.max(axis=-1), p.argmax(axis=-1) == np.asarray(truth))["gap"][0])
-
-
 def reliability(confidence: ArrayLike, hit: ArrayLike, bins: int = CALIBRATION_BINS) -> dict[str, NDArray[np.float64]]:
     """Rate at which a class came true by the probability it was given.
 

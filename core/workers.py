@@ -112,7 +112,7 @@ class Pool:
         with self._turns.hold_place(by, report):
             process = self._ready()
             try:
-                answer = process.answer(order, data, report, (lambda _value: None) if progress is None else progress[1])
+                answer = process.obey(order, data, report, (lambda _value: None) if progress is None else progress[1])
             except Stopped as stopped:
                 if stopped.reason == "refused":
                     self._idle.append(process)
@@ -225,7 +225,7 @@ class _Process:
         self._to.close()
         self._from.close()
 
-    def answer(self, order: Mapping[str, Any], data: bytes, report: Report, progress: Callable[[Any], None]) -> Any:
+    def obey(self, order: Mapping[str, Any], data: bytes, report: Report, progress: Callable[[Any], None]) -> Any:
         late = time.monotonic() + max(MIN_WALL_S, WALL * order["seconds"])
         with self._alive():
             self._to.send_bytes(json.dumps(order).encode())
@@ -236,14 +236,14 @@ class _Process:
                 if time.monotonic() > late:
                     raise Stopped("time")
             with self._alive():
-                said = json.loads(self._from.recv_bytes())
-                arrays = [self._array(*one) for one in said.get("arrays", ())]
-            if "done" in said:
-                progress(said["done"])
-            elif "stopped" in said:
-                raise Stopped(said["stopped"], unpacked(said["text"]))
+                message = json.loads(self._from.recv_bytes())
+                arrays = [self._array(*one) for one in message.get("arrays", ())]
+            if "done" in message:
+                progress(message["done"])
+            elif "stopped" in message:
+                raise Stopped(message["stopped"], unpacked(message["text"]))
             else:
-                return _received(said["result"], arrays)
+                return _received(message["result"], arrays)
 
     @contextlib.contextmanager
     def _alive(self) -> Iterator[None]:

@@ -57,15 +57,15 @@ def read_mutants(path: Path = LIST) -> list[Mutant]:
 
 def faults(mutants: Sequence[Mutant], root: Path = ROOT) -> list[str]:
     """Sentences on mutants that no longer fit: their text is not in their file exactly once, or their test is gone."""
-    said = []
+    found = []
     for one in mutants:
         file, (test, _, name) = root / one.file, one.test.partition("::")
         count = file.read_text(encoding="utf-8").count(one.before) if file.is_file() else 0
         if count != 1:
-            said.append(f"{one.name}: its text stands {count} times in {one.file}, not once: write it for the code of today")
+            found.append(f"{one.name}: its text stands {count} times in {one.file}, not once: write it for the code of today")
         if not ((root / test).is_file() and f"def {name}(" in (root / test).read_text(encoding="utf-8")):
-            said.append(f"{one.name}: there is no test {one.test}")
-    return said
+            found.append(f"{one.name}: there is no test {one.test}")
+    return found
 
 
 def copy_tree(root: Path, to: Path) -> Path:
@@ -145,9 +145,9 @@ def main(names: Sequence[str]) -> int:
             return "" if ended == FAILED else f"{mutant.name}: {mutant.test} ended with {ended}, not with {FAILED}"
 
         runs = pool.map(said_of, range(1, len(mutants) + 1), mutants)
-        said = [one for one in tqdm(runs, total=len(mutants), unit="mutant", disable=None) if one]
-    print(*said, f"{len(mutants) - len(said)} of {len(mutants)} mutants were noticed", sep="\n")
-    return 1 if said else 0
+        missed = [one for one in tqdm(runs, total=len(mutants), unit="mutant", disable=None) if one]
+    print(*missed, f"{len(mutants) - len(missed)} of {len(mutants)} mutants were noticed", sep="\n")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ class Paste {
     });
     this.button = element("button", "", this.root);
     this.hint = element("span", "clipboard-hint", this.root);
-    this.said = element("span", "", this.root);
-    this.said.setAttribute("role", "status");
+    this.outcome = element("span", "", this.root);
+    this.outcome.setAttribute("role", "status");
     this.button.addEventListener("click", () => this.read());
     this.listen = (event) => this.pasted(event);
     this.over = (event) => this.labels.choose && event.preventDefault();
@@ -64,9 +64,9 @@ class Paste {
         const type = item.types.find((one) => one.startsWith("image/"));
         if (type) return await this.take(await item.getType(type));
       }
-      this.said.textContent = this.labels.none;
+      this.outcome.textContent = this.labels.none;
     } catch {
-      this.said.textContent = this.labels.refused; // no permission, or no such function without HTTPS
+      this.outcome.textContent = this.labels.refused; // no permission, or no such function without HTTPS
     }
   }
 
@@ -78,10 +78,10 @@ class Paste {
       canvas.width = Math.max(1, Math.round(bitmap.width * scale));
       canvas.height = Math.max(1, Math.round(bitmap.height * scale));
       canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-      this.said.textContent = "";
+      this.outcome.textContent = "";
       this.component.setStateValue("picture", canvas.toDataURL("image/png"));
     } catch {
-      this.said.textContent = this.labels.damaged;
+      this.outcome.textContent = this.labels.damaged;
     }
   }
 }

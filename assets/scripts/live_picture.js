@@ -49,7 +49,7 @@ class LivePicture extends LiveCamera {
   tell(seen) {
     if (this.names) this.rank(seen);
     else this.answer.textContent = this.words[seen.what].replace("{share}", percent(seen.share));
-    this.say(this.words.told);
+    this.say(this.words.light);
   }
 
   rank(seen) {

@@ -30,9 +30,9 @@ class LivePlot {
     this.figure = document.createElement("figure");
     this.figure.className = "live-plot";
     this.plot = document.createElement("div");
-    this.said = document.createElement("figcaption"); // its values, for who does not see them
-    this.said.className = "live-plot-said";
-    this.figure.append(this.plot, this.said);
+    this.caption = document.createElement("figcaption"); // its values, for who does not see them
+    this.caption.className = "live-plot-said";
+    this.figure.append(this.plot, this.caption);
     parent.append(this.figure);
     this.parent = parent;
     this.figure.livePlot = this;
@@ -156,7 +156,7 @@ class LivePlot {
   // The drawing's text is positions without an order; a sentence has the values.
   say() {
     for (const drawing of this.plot.querySelectorAll("svg.main-svg")) drawing.setAttribute("aria-hidden", "true");
-    this.said.textContent = values(this.plot._fullData ?? [], this.chrome.labels.said, this.chrome.language);
+    this.caption.textContent = values(this.plot._fullData ?? [], this.chrome.labels.values, this.chrome.language);
   }
 
   listen() {
@@ -307,12 +307,12 @@ export function values(traces, templates, language) {
   const written = (value) => (typeof value === "number" ? format.format(value) : String(value ?? ""));
   const fill = (template, parts) => template.replace(/\{(\w+)\}/g, (_, name) => written(parts[name]));
   const shown = traces.filter((trace) => trace.visible === true);
-  const said = shown.slice(0, MAX_SAID).map((trace) => {
+  const parts = shown.slice(0, MAX_SAID).map((trace) => {
     const name = trace.name && !/^trace \d+$/.test(trace.name) ? `${trace.name}: ` : "";
     const sentence = trace.type === "heatmap" ? ofCells(trace, fill, templates) : ofPoints(trace, fill, templates, written);
     return sentence && name + sentence;
   });
-  return said.filter(Boolean).join(" ");
+  return parts.filter(Boolean).join(" ");
 }
 
 function ofCells({ z, x, y }, fill, templates) {

@@ -134,10 +134,10 @@ class LiveSigns extends LiveCamera {
     const { words } = this;
     this.root.dataset.hands = found.hands.length;
     if (this.game) return this.watch(found);
-    const said = found.said.map(([gloss]) => gloss).join(" ");
-    this.root.dataset.said = said;
-    this.answer.textContent = found.now ?? found.said.at(-1)?.[0] ?? "";
-    this.guesses.textContent = said ? words.answer.replace("{glosses}", said) : words.nothing;
+    const glosses = found.glosses.map(([gloss]) => gloss).join(" ");
+    this.root.dataset.glosses = glosses;
+    this.answer.textContent = found.now ?? found.glosses.at(-1)?.[0] ?? "";
+    this.guesses.textContent = glosses ? words.answer.replace("{glosses}", glosses) : words.nothing;
     const share = Math.round(100 * found.probability);
     this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", share) : found.hands.length > 1 ? words.two : words.between);
   }

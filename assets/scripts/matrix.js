@@ -15,7 +15,7 @@ const written = (text) => {
 
 const text = (cell) => cell?.textContent.trim() ?? "";
 
-function told(cell) {
+function described(cell) {
   const row = text(cell.parentElement.querySelector("th"));
   const column = text(cell.closest("table").tHead.rows[0].cells[cell.cellIndex]);
   const before = cell.dataset.was === undefined ? "" : `${written(cell.dataset.was)} → `;
@@ -26,7 +26,7 @@ document.addEventListener("pointermove", (event) => {
   const cell = event.target.closest?.(".matrix td[data-v]");
   tip.hidden = !cell;
   if (!cell) return;
-  tip.textContent = told(cell);
+  tip.textContent = described(cell);
   tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
   tip.style.top = `${event.clientY + 16}px`;
 });
@@ -121,7 +121,7 @@ function tellOrigin(cell) {
   const name = cell.closest(".matrix").dataset.name;
   panel.replaceChildren(
     close,
-    element("p", [element("b", `${name} · ${told(cell)}`)]),
+    element("p", [element("b", `${name} · ${described(cell)}`)]),
     element("p", `= ${WAYS[origin.how](...numbers)}`, "sum"),
     ...origin.operands.map((one, n) => element("p", `${one.name}: ${numbers[n].map(short).join("  ")}`, "from")),
     formula,

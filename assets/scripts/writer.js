@@ -18,8 +18,8 @@ class NextBars {
     this.on = this.button(this.keys, () => (this.left ? this.stop() : this.start()));
     this.back = this.button(this.keys, () => this.send("back", {}));
     this.bars = element("ol", "writer-bars", this.root);
-    this.said = element("p", "writer-said", this.root);
-    this.said.setAttribute("aria-live", "polite");
+    this.state = element("p", "writer-said", this.root);
+    this.state.setAttribute("aria-live", "polite");
     const dials = element("p", "writer-dials", this.root);
     this.dials = { t: this.dial(dials, "range"), p: this.dial(dials, "range"), seed: this.dial(dials, "number") };
     this.chips = element("p", "writer-keys", this.root);
@@ -123,7 +123,7 @@ class NextBars {
     this.dials.seed.text.textContent = words.seed;
     this.dials.seed.input.disabled = this.temperature === 0;
     const { turn, ended, room } = this.data;
-    this.said.textContent = turn ? fillIn(words.turn, { place: turn }) : ended ? words.ended : room ? "" : words.full;
+    this.state.textContent = turn ? fillIn(words.turn, { place: turn }) : ended ? words.ended : room ? "" : words.full;
     this.root.dataset.tokens = this.data.written;
   }
 

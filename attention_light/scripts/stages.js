@@ -324,8 +324,8 @@ export function paintPicture(context, stage, light, box = stage.box) {
 class FilmStage {
   constructor(scene, read, picture) {
     this.kinds = ["frame"];
-    const { columns, rows, aspect, seconds, said, notes, rests } = scene.stage;
-    Object.assign(this, { picture, n: scene.tokens.frame.length, aspect, seconds, said, notes, rests });
+    const { columns, rows, aspect, seconds, captions, notes, rests } = scene.stage;
+    Object.assign(this, { picture, n: scene.tokens.frame.length, aspect, seconds, captions, notes, rests });
     this.sheetColumns = columns;
     this.cell = [picture.width / columns, picture.height / rows];
   }
@@ -351,9 +351,9 @@ class FilmStage {
     context.fillRect(0, 0, this.width, this.height);
     const inPlay = lights.inPlay ?? token ?? 0;
     const tall = this.strip - 8;
-    const wide = Math.min(this.said.length ? this.width * 0.6 : this.width, tall * this.aspect);
-    context.drawImage(this.picture, ...this.source(inPlay), this.said.length ? 0 : (this.width - wide) / 2, 0, wide, wide / this.aspect);
-    if (this.said.length) this.write(context, inPlay, wide + 20);
+    const wide = Math.min(this.captions.length ? this.width * 0.6 : this.width, tall * this.aspect);
+    context.drawImage(this.picture, ...this.source(inPlay), this.captions.length ? 0 : (this.width - wide) / 2, 0, wide, wide / this.aspect);
+    if (this.captions.length) this.write(context, inPlay, wide + 20);
     const [w, h] = [this.frameWidth - 1, this.frameHeight - 1];
     for (let i = 0; i < this.n; i++) {
       const [x, y] = [(i % this.perRow) * this.frameWidth, this.strip + Math.floor(i / this.perRow) * this.frameHeight];
@@ -369,7 +369,7 @@ class FilmStage {
   }
   // as large as fits; the word of the frame in play is in light
   write(context, inPlay, left) {
-    const words = this.said.filter(([, first]) => first <= inPlay);
+    const words = this.captions.filter(([, first]) => first <= inPlay);
     const [right, bottom] = [this.width - 8, this.strip - 44];
     let placed = [];
     for (let size = Math.min(88, this.strip * 0.3); size >= 12; size *= 0.88) {

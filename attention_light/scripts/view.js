@@ -125,7 +125,7 @@ class AttentionView {
   }
 
   sameFilm(before) {
-    return Boolean(before) && ["seconds", "said", "words"].every((name) => String(before.stage[name]) === String(this.stage[name]));
+    return Boolean(before) && ["seconds", "captions", "words"].every((name) => String(before.stage[name]) === String(this.stage[name]));
   }
 
   size(kind) {
@@ -195,8 +195,8 @@ class AttentionView {
     this.canvas.setAttribute("aria-label", this.words.stage);
     this.canvas.dataset.light = this.scene.stage.name;
     if (this.scene.corner) element("p", "attention-corner", left).textContent = this.scene.corner;
-    this.said = element("p", "attention-sentence", left);
-    this.said.setAttribute("aria-live", "polite");
+    this.sentence = element("p", "attention-sentence", left);
+    this.sentence.setAttribute("aria-live", "polite");
     const right = element("div", "attention-right", root);
     this.grid = element("div", "attention-squares", right);
     this.grid.tabIndex = 0;
@@ -449,7 +449,7 @@ class AttentionView {
     const sentence = fillIn(this.words[template], values);
     const named = light.layer && light.layer.title === light.layer.name; // as the model writes it
     const text = named ? sentence : sentence[0].toUpperCase() + sentence.slice(1);
-    if (this.said.textContent !== text) this.said.textContent = text;
+    if (this.sentence.textContent !== text) this.sentence.textContent = text;
     const id = !light.measure && this.addresses.length ? light.layer?.formula : ""; // a file of its own has no index beside it
     this.formula.hidden = !id;
     if (id && this.formula.dataset.id !== id) Object.assign(this.formula, { href: `equations?find=${id}` }).dataset.id = id;
@@ -664,7 +664,7 @@ class AttentionView {
       this.film = setTimeout(next, wait(this.inPlay));
     };
     this.film = setTimeout(next, wait(this.inPlay));
-    this.said.setAttribute("aria-live", "off"); // else it would be read out all the time
+    this.sentence.setAttribute("aria-live", "off"); // else it would be read out all the time
     this.filmKey.textContent = this.words.pause;
   }
 
@@ -673,7 +673,7 @@ class AttentionView {
     clearTimeout(this.film);
     this.film = null;
     if (this.stage.asks) this.let(() => (this.inPlay = symbol));
-    this.said.setAttribute("aria-live", "polite");
+    this.sentence.setAttribute("aria-live", "polite");
     if (this.filmKey) this.filmKey.textContent = this.words.run;
   }
 

@@ -26,9 +26,6 @@ SERIES: Final = (BLUE, ORANGE, GREEN, VIOLET, BROWN, GREY)
 COLOURS: Final = {"DOWN": ORANGE, "STATIONARY": GREY, "UP": BLUE}
 """One colour per class, in the order of D3. Asks have the colour of DOWN, bids that of UP."""
 
-ASK: Final = ORANGE
-BID: Final = BLUE
-
 Scale = list[tuple[float, str]]
 
 SEQUENTIAL: Final[Scale] = [

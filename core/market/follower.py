@@ -152,7 +152,7 @@ class Follower:
         self._window.clear()
         self._still, self.since_gap, self._begins = StandStill(), 0, True
         for place, one in enumerate(self.provisional):
-            still = self._still.take(one.row.timestamp, one.row.levels[TEN_LEVELS])
+            still = self._still.step(one.row.timestamp, one.row.levels[TEN_LEVELS])
             self.provisional[place] = replace(one, prediction=None, stalled=still)
 
     def predict(self, items: Sequence[GridItem]) -> list[Prediction | None]:
@@ -212,7 +212,7 @@ class Follower:
         self.since_gap = self.since_gap + 1 if follows else 1
         self._newest_ms = row.timestamp
         self._known_ms = self._known_ms or row.timestamp - STEP_MS
-        stalled = self._still.take(row.timestamp, row.levels[TEN_LEVELS])
+        stalled = self._still.step(row.timestamp, row.levels[TEN_LEVELS])
         vwap = self._vwap.row(row.timestamp, row.mid)
         vwap = vwap if prediction is None or prediction.vwap is None else prediction.vwap
         one = FollowedRow(row, prediction, stalled, vwap, self._known_ms)

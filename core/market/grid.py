@@ -149,7 +149,7 @@ class StandStill:
         """A gap."""
         self._levels = None
 
-    def take(self, timestamp: int, levels: NDArray[np.float64]) -> bool:
+    def step(self, timestamp: int, levels: NDArray[np.float64]) -> bool:
         """The next row."""
         same = self._levels is not None and timestamp == self._last_ms + STEP_MS and np.array_equal(levels, self._levels)
         self._changed_ms = self._changed_ms if same else timestamp

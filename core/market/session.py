@@ -7,7 +7,6 @@ predicts and records the outcome. Pages only read, through `view`.
 import asyncio
 import contextlib
 import logging
-import math
 import threading
 import time
 from collections import Counter, deque
@@ -180,8 +179,8 @@ class MarketSession:
         while True:
             await next_step()
             await self._dispatch(self._grid.on_tick)
-            silent = self._state is not FeedState.LIVE or self._status_now() is Status.STALE
-            self._day.take(CLOCK.now_ms(), SILENT if silent else gravest(self._all_situations()))
+            silent = self._state is not FeedState.LIVE or self._status() is Status.STALE
+            self._day.enter(CLOCK.now_ms(), SILENT if silent else gravest(self._all_situations()))
 
     async def _work(self) -> None:
         while True:
@@ -326,15 +325,14 @@ class MarketSession:
 
     def _state_with(self, **content: Any) -> View:
         """The session as it stands, and this content, fields of a view."""
-        log, age_ms, warm = self.follower.board.log, self._age_ms(), min(self.follower.since_gap, self.predictor.window)
+        log = self.follower.board.log
         return View(
-            status=self._status(self._state, age_ms, warm),
+            status=self._status(),
             step=self._step,
-            warm=warm,
+            warm=min(self.follower.since_gap, self.predictor.window),
             provisional=len(self.follower.provisional),
             received_ms=self._row_received_ns / 1e6,
             heard_ms=self._heard_ns / 1e6,
-            age_ms=age_ms,
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
             tick=self._price_tick,
             ladder=self._depth.ladder,
@@ -348,7 +346,7 @@ class MarketSession:
     def status_now(self) -> tuple[Status, str]:
         """The status, and the feed's message."""
         with self._lock:
-            return self._status_now(), self._sentence
+            return self._status(), self._sentence
 
     @property
     def lag_ms(self) -> float | None:
@@ -373,9 +371,6 @@ class MarketSession:
         """The feed's message, else what its lag means; "" where neither is worth one."""
         return self._message or (self._lag.sentence() if self._state is FeedState.LIVE else "")
 
-    def _age_ms(self) -> float:
-        return (CLOCK.now_ns() - self._received_ns) / 1e6 if self._received_ns else math.inf
-
     @property
     def _price_tick(self) -> float:
         return self.feed.tick or self._rows.tick(self.predictor.window)
@@ -383,7 +378,7 @@ class MarketSession:
     def snapshot(self, rows: int) -> tuple[bytes, int]:
         """The last `rows` rows as one frame that replaces everything a viewer has, and its version; made once for all viewers."""
         with self._lock:
-            version, status = self.frames.stream.version, self._status_now()
+            version, status = self.frames.stream.version, self._status()
             key = version, rows, status
             if self._snapshot is None or self._snapshot[0] != key:
                 view = self._view(rows, scores=score_rows(self.follower.board), bands=self._depth.snapshot(rows))
@@ -405,16 +400,14 @@ class MarketSession:
                 recalibrate=self.follower.board.adaptive(head).adapted,
             )
 
-    def _status_now(self) -> Status:
-        return self._status(self._state, self._age_ms(), min(self.follower.since_gap, self.predictor.window))
-
-    def _status(self, state: FeedState, age_ms: float, warm: int) -> Status:
+    def _status(self) -> Status:
+        state = self._state
         if state is FeedState.LIVE and without_rows(self._situations):
             return Status.INTERRUPTED
-        if state is FeedState.LIVE and STALE_MS < age_ms < math.inf:
+        if state is FeedState.LIVE and self._received_ns and CLOCK.now_ns() - self._received_ns > STALE_MS * 1e6:
             return Status.STALE
         if state in (FeedState.LIVE, FeedState.REPLAYING, FeedState.SIMULATING):
-            if warm < self.predictor.window:
+            if self.follower.since_gap < self.predictor.window:
                 return Status.WARMING
             return Status.STALLED if self._stalled else Status(state.value)
         return Status(state.value)

@@ -1,6 +1,5 @@
 """A consistent copy of a session's state, for a page to draw."""
 
-import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
@@ -52,7 +51,7 @@ class View:
         trades: (m, 4) time in ms, price, size, and 1 for an aggressive buy, -1 for a sell, 0 unknown.
         predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first, for any of these timestamps.
         breaks: (b, 2) from when until when trades were not followed, milliseconds.
-        age_ms: since the last book arrived; infinite before the first. message: the feed's, or "".
+        message: the feed's, or "".
         situations: states of the market and its stream that pass, with their beginnings.
         scores: (heads, SCORES), see `core.market.stream.score_rows`; none where they were not asked for.
         began_ms: timestamp from which the scores count; 0 before the first.
@@ -72,7 +71,6 @@ class View:
     levels: FloatArray
     trades: FloatArray
     predictions: NDArray[np.void]
-    age_ms: float = math.inf
     message: str = ""
     situations: tuple[Since, ...] = ()
     breaks: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
@@ -109,7 +107,7 @@ class DayOfStates:
         self._whole, self._spent_ms = False, Counter[str]()
         self._last_ms, self._state = 0, SILENT
 
-    def take(self, now_ms: int, state: str) -> None:
+    def enter(self, now_ms: int, state: str) -> None:
         """The state from this moment on."""
         begin = now_ms // MINUTE_MS * MINUTE_MS
         if self._last_ms and begin > self._last_ms:

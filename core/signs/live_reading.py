@@ -43,7 +43,7 @@ class LiveReading:
 
     Attributes:
         frame: its number, from 0. hands: landmarks of each hand (21, 2) in shares of the picture's width and height.
-        said: the glosses, oldest first. now: the label of this frame, None for none. probability: of that label.
+        glosses: the glosses, oldest first. now: the label of this frame, None for none. probability: of that label.
         log_probabilities: (n, V) of the newest n frames, oldest first.
         attention: (n,) how much this frame attends to each of the newest n frames, oldest first; sums to 1.
         took_s: seconds that finding and reading took.
@@ -51,7 +51,7 @@ class LiveReading:
 
     frame: int
     hands: tuple[NDArray[np.floating], ...]
-    said: tuple[SaidGloss, ...]
+    glosses: tuple[SaidGloss, ...]
     now: str | None
     probability: float
     log_probabilities: NDArray[np.float32]
@@ -95,7 +95,7 @@ class LiveReader:
         return LiveReading(
             frame=self._frame,
             hands=tuple(hand.points / size for hand in hands),
-            said=tuple(self._said),
+            glosses=tuple(self._said),
             now=self._recogniser.vocabulary.names[label] if label else None,
             probability=float(np.exp(log_probabilities[-1, label])),
             log_probabilities=log_probabilities,

@@ -157,7 +157,7 @@ def read_video(
                 container.seek(int(start * av.time_base), backward=True)
         sampler = _Sampler(fps=fps, start=start, most=most, size=size, fit=fit, aspect=_pixel_aspect(container, stream))
         reading = _Reading(stream=stream, aspect=sampler.aspect, rate=float(stream.average_rate or stream.guessed_rate or 0))
-        said = _duration(container, stream)
+        given = _duration(container, stream)
         last, ended = _sample(sampler, reading, container, on_frame)
         fault = "" if ended in ("most", "time") else fault_of(data)
         if fault == "cut" or (not ended and reading.broken):
@@ -165,8 +165,8 @@ def read_video(
         width, height = _shown_size(last, sampler.aspect)
         way = _way_up(last)
         done |= _said_of(last, way, sampler.aspect)
-        if not ended and stream.duration and said is not None and abs(said - reading.end) > max(0.5, 3 / (reading.rate or 25)):
-            done["header"] = compose("{shown:.1f} s long, though its header says {said:.1f} s", shown=reading.end, said=said)
+        if not ended and stream.duration and given is not None and abs(given - reading.end) > max(0.5, 3 / (reading.rate or 25)):
+            done["header"] = compose("{shown:.1f} s long, though its header says {said:.1f} s", shown=reading.end, said=given)
         return Footage(
             frames=np.stack(sampler.frames),
             fps=fps,
@@ -174,7 +174,7 @@ def read_video(
             width=height if way.degrees % 180 else width,
             height=width if way.degrees % 180 else height,
             source_fps=reading.rate,
-            duration=said if ended and (said or 0) >= reading.end else None if ended else reading.end,
+            duration=given if ended and (given or 0) >= reading.end else None if ended else reading.end,
             rotation=way.degrees,
             codec=stream.codec_context.name,
             ended=ended,

@@ -36,17 +36,17 @@ class PngParts:
     """A PNG without what it says in words, and what it says of its colours.
 
     Attributes:
-        data: the file with the chunks that make its pixels. bits: a level. said: the bodies of `_SAID`, sound ones.
+        data: the file with the chunks that make its pixels. bits: a level. chunks: the bodies of `_SAID`, sound ones.
     """
 
     data: bytes
     bits: int = 8
-    said: dict[bytes, bytes] = field(default_factory=dict)
+    chunks: dict[bytes, bytes] = field(default_factory=dict)
 
     @property
     def profile(self) -> bytes:
         """The ICC profile; empty where there is none, or it is damaged."""
-        body = self.said.get(b"iCCP", b"").partition(b"\0")[2]
+        body = self.chunks.get(b"iCCP", b"").partition(b"\0")[2]
         try:
             return zlib.decompressobj().decompress(body[1:], MAX_PROFILE)
         except zlib.error:
@@ -55,7 +55,7 @@ class PngParts:
 
 def png_parts(data: bytes) -> PngParts:
     """The chunks of a PNG; whatever follows where they are damaged stays as it is, for the decoder to meet."""
-    kept, said, at, bits = [data[:8]], dict[bytes, bytes](), 8, 8
+    kept, chunks, at, bits = [data[:8]], dict[bytes, bytes](), 8, 8
     while at + 12 <= len(data):
         length, name = struct.unpack_from(">I4s", data, at)
         end = at + 12 + length
@@ -66,9 +66,9 @@ def png_parts(data: bytes) -> PngParts:
         if not name[0] & 0x20 or name in _SHOWN:  # a capital: critical
             kept.append(data[at:end])
         elif name in _SAID and zlib.crc32(data[at + 4 : end - 4]) == struct.unpack_from(">I", data, end - 4)[0]:
-            said.setdefault(name, data[at + 8 : end - 4])
+            chunks.setdefault(name, data[at + 8 : end - 4])
         at = end
-    return PngParts(data=b"".join((*kept, data[at:])), bits=bits, said=said)
+    return PngParts(data=b"".join((*kept, data[at:])), bits=bits, chunks=chunks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +158,7 @@ def white_is_zero(image: Image.Image) -> bool:
 
 def codes(image: Image.Image, parts: PngParts, data: bytes) -> tuple[int, int] | None:
     """Primaries and transfer of the colours by ITU-T H.273: a PNG's cICP, the colour box of an AVIF or HEIF; None without one."""
-    if cicp := parts.said.get(b"cICP"):
+    if cicp := parts.chunks.get(b"cICP"):
         return (cicp[0], cicp[1]) if len(cicp) == 4 else None
     at = data.find(b"colrnclx", 0, 1 << 16) if image.format in ("AVIF", "HEIF") else -1
     if at < 0 or at + 12 > len(data):
@@ -169,8 +169,8 @@ def codes(image: Image.Image, parts: PngParts, data: bytes) -> tuple[int, int] |
 
 def gamma(parts: PngParts) -> tuple[float | None, tuple[tuple[float, float], ...] | None] | None:
     """Exponent, and red, green, blue and white of a PNG, where it says them and does not say sRGB."""
-    exponent, colours = parts.said.get(b"gAMA", b""), parts.said.get(b"cHRM", b"")
-    if b"sRGB" in parts.said or (len(exponent) != 4 and len(colours) != 32):
+    exponent, colours = parts.chunks.get(b"gAMA", b""), parts.chunks.get(b"cHRM", b"")
+    if b"sRGB" in parts.chunks or (len(exponent) != 4 and len(colours) != 32):
         return None
     white, *primaries = struct.iter_unpack(">II", colours) if len(colours) == 32 else [()]
     chromaticities = tuple((x / 1e5, y / 1e5) for x, y in [*primaries, white]) if primaries else None

@@ -106,8 +106,8 @@ def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Pict
     page = picture_files.meant_page(data) if kind == "TIFF" else TiffPage(data=data)
     parts = picture_files.png_parts(data) if kind == "PNG" else PngParts(data=page.data)
     size: tuple[int, int] | None = None
-    if kind == "WEBP" and math.prod(said := picture_headers.webp_size(data)) > max_pixels:
-        raise _too_large(max_pixels, said)
+    if kind == "WEBP" and math.prod(size := picture_headers.webp_size(data)) > max_pixels:
+        raise _too_large(max_pixels, size)
     try:
         with Image.open(BytesIO(parts.data), formats=KINDS) as opened:
             frames = _first_frame(opened, parts.data)
@@ -186,7 +186,7 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
     whole = _plain(opened, bits)
     if frame is not None and frame != (0, 0, *size):
         whole = _clear_outside(whole, frame)
-    way = 1 if kind == "TIFF" else picture_files.orientation(opened, parts.said.get(b"eXIf", b""))
+    way = 1 if kind == "TIFF" else picture_files.orientation(opened, parts.chunks.get(b"eXIf", b""))
     if way != 1:
         whole = whole.transpose(UPRIGHT[way])
         size = (size[1], size[0]) if way >= 5 else size

@@ -110,12 +110,12 @@ def evaluate_photos(
 def evaluate_empty(
     recogniser: Recogniser, scenes: NDArray[np.float32], *, count: int = 30, seed: int = SEED, progress: Progress = _no_progress
 ) -> dict[str, int]:
-    """Glosses said of films that show no hand: how many films, how many of them got a gloss, and how many glosses in all."""
-    said = []
+    """Glosses glosses of films that show no hand: how many films, how many of them got a gloss, and how many glosses in all."""
+    glosses = []
     for place, frames in enumerate(make_empty_clips(scenes, count, seed=seed), start=1):
-        said.append(len(recogniser.greedy(recogniser.log_probabilities(frames))))
+        glosses.append(len(recogniser.greedy(recogniser.log_probabilities(frames))))
         progress(place, count)
-    return {"samples": count, "films_with_gloss": sum(map(bool, said)), "glosses": sum(said)}
+    return {"samples": count, "films_with_gloss": sum(map(bool, glosses)), "glosses": sum(glosses)}
 
 
 def _scored(recogniser: Recogniser, name: str, reference: tuple[str, ...], log_probabilities: NDArray[np.floating]) -> Scored:

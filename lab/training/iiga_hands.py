@@ -445,8 +445,8 @@ class HandsTask:
         """WER on digits, plain and tilted, and on signs; glosses a clip without a sign."""
         pairs = {name: [(inputs, target) for inputs, _, target in clips] for name, clips in self.checks.items()}
         scores = {name: error_rate(model, clips) for name, clips in pairs.items() if name != "false"}
-        said = best_paths(model, [inputs for inputs, _ in pairs["false"]])
-        scores["false"] = sum(map(len, said)) / len(said)
+        paths = best_paths(model, [inputs for inputs, _ in pairs["false"]])
+        scores["false"] = sum(map(len, paths)) / len(paths)
         score = -(scores["wer"] + scores["wer_tilted"] + 0.5 * scores["wer_signs"] + 0.5 * scores["false"])
         return {"score": score, **scores}
 

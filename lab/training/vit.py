@@ -396,8 +396,8 @@ def features(model: ViT, images: Tensor) -> Floats:
 def teacher_entry(name: str, folder: Path) -> dict[str, Any]:
     """Entry of a student's card about its teacher, whose weights are not shipped."""
     card = checkpoints.read_card(name, folder=folder)
-    told = {key: card[key] for key in ("name", "command", "config", "parameters", "weights_sha256")}
-    return told | {"validation_accuracy": card["metrics"]["validation"]["validation_accuracy"]}
+    about = {key: card[key] for key in ("name", "command", "config", "parameters", "weights_sha256")}
+    return about | {"validation_accuracy": card["metrics"]["validation"]["validation_accuracy"]}
 
 
 def train_teacher(run: TrainingRun, data: Path, config: TeacherConfig, training: ViTTraining, loop: LoopSettings) -> Path:

@@ -82,7 +82,7 @@ def garment_camera(*, key: str, on_still: Callable[[], None] = lambda: None, sta
     """
     words = {
         "unsure": _("Nothing that I know"),
-        "told": _("Light: the patches that spoke for this answer, three times a second."),
+        "light": _("Light: the patches that spoke for this answer, three times a second."),
     }
     names = [_(name) for name in cached_results.photograph_classifier().class_names]
     return _camera(GARMENTS_STREAM, words, key=key, on_still=on_still, names=names, start=start)
@@ -97,7 +97,7 @@ def sight_camera(head: Head | None, *, key: str, start: bool) -> bytes | None:
     words = {
         "salience": _("{share} stands out"),
         "row": _("{share} on the brightest patch"),
-        "told": _("Light: what the network says stands out.")
+        "light": _("Light: what the network says stands out.")
         if head is None
         else _("Light: what the class token looks at by head {head} of layer {layer}.").format(layer=head[0], head=head[1]),
     }

@@ -32,7 +32,7 @@ def in_language(scene: AttentionScene) -> AttentionScene:
     return replace(scene, stage=stage, titles=layers | {MEASURE: _("What stands out")})
 
 
-def answer(seen: SeenPicture) -> str:
+def sentence(seen: SeenPicture) -> str:
     """Sentence on what stands out."""
     return _("{share} of the picture stands out").format(share=percent(seen.standing_out, 0))
 
@@ -72,7 +72,7 @@ def body() -> None:
     seen = cached_sight.read(picture, side, tuple(hidden)) if hidden else whole
     with room:
         attention_view(
-            in_language(seen.scene(answer=answer(seen))), key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT)
+            in_language(seen.scene(answer=sentence(seen))), key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT)
         )
         if hidden:
             without(seen, whole, hidden)

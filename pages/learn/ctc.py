@@ -212,9 +212,9 @@ class Lab:
             Stat(name=_("Loss"), value=_nats(self.lattice.loss), note=_("nats, −ln P(target)")),
         ]
         if not self.skip:
-            told = _("all states of the last frame: paths that never finish count too")
+            note = _("all states of the last frame: paths that never finish count too")
             unfinished = _nats(-self.lattice.unfinished_log_probability)
-            shown.append(Stat(name=_("Loss as section 11.7 sums"), value=unfinished, note=told, tone="warning"))
+            shown.append(Stat(name=_("Loss as section 11.7 sums"), value=unfinished, note=note, tone="warning"))
         return stats(*shown)
 
 
@@ -431,8 +431,8 @@ def collapse(text: str) -> Item:
     """A typed path after both steps."""
     names = [BLANK_NAME if word in {"-", "_", "ε"} else word for word in text.split()]
     merged, sentence = (" ".join(f"`{name}`" for name in step) or "–" for step in ctc_lab.collapsed(names))
-    told = _("Repeats merged: {merged} · blanks removed: {sentence}").format(merged=merged, sentence=sentence)
-    return markdown(f"**{_('A path of your own')}.** {told}")
+    steps = _("Repeats merged: {merged} · blanks removed: {sentence}").format(merged=merged, sentence=sentence)
+    return markdown(f"**{_('A path of your own')}.** {steps}")
 
 
 def gradient(it: Lab) -> PartView:
@@ -447,8 +447,8 @@ def gradient(it: Lab) -> PartView:
             more=[it.probabilities()],
             asked=it.asked,
         )
-    said, wanted = it.problem.probabilities, lattice.label_posteriors
-    of = {"frames": said.T, "posteriors": wanted.T}
+    probabilities, wanted = it.problem.probabilities, lattice.label_posteriors
+    of = {"frames": probabilities.T, "posteriors": wanted.T}
     alt = _("The loss's gradient for each frame and label, orange where it is negative.")
     slope = it.table(lattice.gradient, f"P − {GIVEN}", "ctc_gradient", alt, of=of)
     alt = _("How likely each label is in each frame, given the target.")

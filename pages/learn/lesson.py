@@ -85,8 +85,8 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
 
 def recall(of: Lesson, title: str, *, opened: bool) -> str:
     """The lesson's questions, each of which opens its answer, HTML."""
-    told = ((escape(passage(of, f"{kind}{n}")) for kind in "qa") for n in range(1, QUESTIONS + 1))
-    asked = "".join(f"<details><summary>{question}</summary><p>{answer}</p></details>" for question, answer in told)
+    pairs = ((escape(passage(of, f"{kind}{n}")) for kind in "qa") for n in range(1, QUESTIONS + 1))
+    asked = "".join(f"<details><summary>{question}</summary><p>{answer}</p></details>" for question, answer in pairs)
     return (
         f'<details class="recall"{" open" if opened else ""} data-lesson="{of.code}">'
         f"<summary><b>{escape(title)}</b></summary>{asked}</details>"
@@ -146,9 +146,9 @@ def foot(url: str, part: str = "") -> None:
     here = course.lesson_of(url, part)
     if here is None:
         return
-    if told := story(here, part):
+    if text := story(here, part):
         with st.container(key="learn_controls_story"):
-            st.markdown(told)
+            st.markdown(text)
     with st.container(key="learn_controls_lesson"):
         with st.expander(_("For the instructor"), icon=":material/cast_for_education:"):
             notes(here)

@@ -277,7 +277,7 @@ def _body(page: LessonPage, part: Part) -> None:
         else:
             _on_stage(page, part, stage)
     except tuple(page.errors) as problem:
-        sentence, remedy = next(told for kind, told in page.errors.items() if isinstance(problem, kind))
+        sentence, remedy = next(words for kind, words in page.errors.items() if isinstance(problem, kind))
         controls.error_box(sentence or str(problem), remedy=remedy)
         _foot(page, part, None)
 
@@ -365,8 +365,8 @@ def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Move
         if moved is not None and view.followed:
             what_moved.say(view.followed, moved)
         elif view.notes and not predict.wanted():
-            told = translate(view.notes[0])  # of all there is no room
-            st.markdown(told[:1].upper() + told[1:])
+            note = translate(view.notes[0])  # of all there is no room
+            st.markdown(note[:1].upper() + note[1:])
 
 
 def _beside(drawn: Sequence[Drawn]) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import metrics as figures
-from core.lecture.claims import metrics as said
+from core.lecture.claims import metrics as claims
 from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import significant_needed
@@ -134,8 +134,8 @@ class Texts:
     def too_long(self) -> str:
         """Says that the pair is too long for a table; empty where it is not."""
         longest = max(map(len, self.pair))
-        told = _("A sentence has {count} words: its tables are drawn up to {most}.")
-        return told.format(count=number(longest), most=number(MAX_WORDS)) if longest > MAX_WORDS else ""
+        note = _("A sentence has {count} words: its tables are drawn up to {most}.")
+        return note.format(count=number(longest), most=number(MAX_WORDS)) if longest > MAX_WORDS else ""
 
 
 def pick_left(values: Mapping[str, Any]) -> int:
@@ -213,7 +213,7 @@ def edits(it: Texts, left: Annotated[int, Dial(_("Entries still to fill"), pick_
         drawn = [[plot(figure, "metrics_table", alt, filename="levenshtein"), last]]
         row, column = place = divmod(filled - 1, len(it.pair[1]) + 1)
         entry = _("**Entry ({row}, {column}) = {value}.**").format(row=row, column=column, value=values[place])
-        notes = [entry, *sentences_of(said.entry(values, *it.pair, place))]
+        notes = [entry, *sentences_of(claims.entry(values, *it.pair, place))]
     return PartView(
         equation=worked,
         figure=[*drawn, stats(*error_stats(errors))],
@@ -268,7 +268,7 @@ def bleu(
                 Stat(name=_("Hypothesis length c"), value=number(score.sys_len)),
             ),
         ],
-        notes=[*sentences_of(said.zero(score, len(it.pair[1]))), passage("metrics", "bleu")],
+        notes=[*sentences_of(claims.zero(score, len(it.pair[1]))), passage("metrics", "bleu")],
         asked=lambda: (f"BLEU-{order}", whole),
     )
 

@@ -56,7 +56,7 @@ def reorder(how: str, count: int) -> None:
 
 def order_editor(values: Mapping[str, Any]) -> list[int]:
     """Buttons that change the order, and one word to move."""
-    names = tokens.unique_names(tokens.split_words(values["said"]))
+    names = tokens.unique_names(tokens.split_words(values["typed"]))
     count, order = len(names), current_order(len(names))
     put_order(order)
 
@@ -80,7 +80,7 @@ def order_dial() -> Dial:
     """The words' order."""
 
     def words(order: list[int], values: Mapping[str, Any]) -> str:
-        names = tokens.unique_names(tokens.split_words(values["said"]))
+        names = tokens.unique_names(tokens.split_words(values["typed"]))
         return " ".join(names[index] for index in order)
 
     def backwards(order: list[int]) -> Elsewhere:
@@ -98,7 +98,7 @@ def masks() -> dict[str, str]:
 class Shuffled:
     """The reader's words in their new order, through one layer; the fields are the dials."""
 
-    said: Annotated[str, frame.words(_("Words, with blanks between"), _(permutation.SENTENCE), key="said", short=_("Words"))]
+    typed: Annotated[str, frame.words(_("Words, with blanks between"), _(permutation.SENTENCE), key="typed", short=_("Words"))]
     order: Annotated[list[int], order_dial()]
     places: Annotated[bool, frame.switch(_("Add positions to the words"), key="places", short=_("Positions"))] = False
     causal: Annotated[Causal, frame.choice(_("Mask"), masks(), key="causal")] = "none"
@@ -107,12 +107,12 @@ class Shuffled:
     @cached_property
     def names(self) -> list[str]:
         """The words, each different."""
-        return tokens.unique_names(tokens.split_words(self.said))
+        return tokens.unique_names(tokens.split_words(self.typed))
 
     @cached_property
     def x(self) -> Any:
         """(words, width)."""
-        return tokens.embed(tokens.split_words(self.said), WIDTH)
+        return tokens.embed(tokens.split_words(self.typed), WIDTH)
 
     @cached_property
     def weights(self) -> dict[str, Any]:
@@ -286,7 +286,7 @@ render(
             Part("rows", _("Rows: Z' = PZ"), rows, first="order"),
             Part("maps", _("Maps: A' = PAPᵀ"), maps, first="order"),
             Part("pool", _("Pooling"), pool, first="order"),
-            Part("table", _("Which property holds when"), settings, first="order", dials=("said", "order", "heads")),
+            Part("table", _("Which property holds when"), settings, first="order", dials=("typed", "order", "heads")),
         ],
         _(
             "attention-notebook (self-attention under permutation, sections 1 to 3; it calls equivariance invariance: D21), "

@@ -92,9 +92,9 @@ class Change:
 
 def wanted() -> bool:
     """Tells whether the question is to be shown."""
-    told = st.query_params.get(ASK)  # kept for the session, as links within the app leave it out
-    if told is not None:
-        st.session_state[KEPT] = told == "true"
+    asked = st.query_params.get(ASK)  # kept for the session, as links within the app leave it out
+    if asked is not None:
+        st.session_state[KEPT] = asked == "true"
     return _keep(bool(st.session_state.get(KEPT)))
 
 
@@ -234,8 +234,8 @@ def _reveal(question: Question, hands: list[int]) -> None:
     sentence = f"**{true[:1].upper()}{true[1:]}.** {question.reason}"
     right, all_hands = hands[question.answer], sum(hands)
     if all_hands > 1:
-        said = _("{right} of {count} hands said so.").format(right=number(right), count=number(all_hands))
-        st.info(f"{sentence} {said}", icon=":material/front_hand:")
+        votes = _("{right} of {count} hands said so.").format(right=number(right), count=number(all_hands))
+        st.info(f"{sentence} {votes}", icon=":material/front_hand:")
     elif not all_hands:
         st.info(sentence, icon=":material/visibility:")
     elif right:

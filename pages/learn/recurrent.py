@@ -144,9 +144,9 @@ class Unrolled:
         before = moved.before[self.k] if moved and self.k in moved.rows else None
         left = recurrence.left_of_first(self.x, self.rnn, self.lstm)
         drawn = figures.left_figure(*left, chosen=cell, x_title=self.title)
-        told = _("How much of a change of the first input is left in the state, step by step, of an RNN and an LSTM.")
+        alt_left = _("How much of a change of the first input is left in the state, step by step, of an RNN and an LSTM.")
         unit = figures.unit_figure(lines, at=self.at, x_title=self.title, before=before)
-        return [[plot(drawn, f"{cell.lower()}_left", told), plot(unit, f"{cell.lower()}_unit", alt)]]
+        return [[plot(drawn, f"{cell.lower()}_left", alt_left), plot(unit, f"{cell.lower()}_unit", alt)]]
 
 
 def rnn(it: Unrolled) -> PartView:

@@ -112,7 +112,7 @@ def inside(text: str, side: str, layer: int, position: int) -> dict[str, Any]:
     return one.placement.run(stages)
 
 
-def answer(reading: DateReading) -> Show:
+def date_read(reading: DateReading) -> Show:
     """The answer, its probability and its least certain symbol."""
     least = min(range(len(reading.characters)), key=lambda i: reading.symbol_probabilities[i])
     share = percent(reading.symbol_probabilities[least], 2)
@@ -191,7 +191,7 @@ def reading_view(text: Annotated[str, text_dial()]) -> PartView:
     titles |= {f"cross {n}": _("Decoder {number}: the text") for n in (1, 2)}
     scene = reading.scene(titles={name: text.format(number=name[-1]) for name, text in titles.items()})
     return PartView(
-        figure=[Drawn(lambda: attention_view(scene, key="light")), answer(reading), unknown(reading)],
+        figure=[Drawn(lambda: attention_view(scene, key="light")), date_read(reading), unknown(reading)],
         more=[markdown(passage("transformer", "trained").format(samples=number(trained_on())))],
     )
 
@@ -247,7 +247,7 @@ def decode(
                 plot(seen, "cross_map", _("Which characters of the text each answered symbol looked at."), **MAP),
                 plot(past_map, "causal_map", _("Which earlier symbols of the answer each answered symbol looked at."), **MAP),
             ],
-            answer(reading),
+            date_read(reading),
             unknown(reading),
             markdown(so_far),
         ],

@@ -96,7 +96,7 @@ def _labels() -> dict[str, Any]:
     return {
         "png": _("Download as PNG"),
         "svg": _("Download as SVG"),
-        "said": {
+        "values": {
             "cells": _("{rows} by {columns} cells from {min} to {max}, the largest at {row}, {column}."),
             "points": _("{count} points, from {first} to {last}, lowest {min}, highest {max}."),
         },

@@ -51,7 +51,7 @@ def summary(reading: LiveReading) -> dict[str, Any]:
     return {
         "frame": reading.frame,
         "hands": [[[round(float(value), 4) for value in point] for point in hand] for hand in reading.hands],
-        "said": [[one.gloss, one.first, one.last, round(one.probability, 3)] for one in reading.said[-40:]],
+        "glosses": [[one.gloss, one.first, one.last, round(one.probability, 3)] for one in reading.glosses[-40:]],
         "now": reading.now,
         "probability": round(reading.probability, 3),
         "attention": [round(float(weight), 4) for weight in reading.attention],

@@ -70,7 +70,7 @@ def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
         instead=_("In place of a frame that is rubbed out the model reads the mean of the clip's frames."),
         orders={"counted": _("By what lights the stage"), "attention": _("By attention")},
     )
-    scene = recognise_stage.scene_of(recogniser, clip, rest, hidden, answer=answer(recogniser, clip, rest))
+    scene = recognise_stage.scene_of(recogniser, clip, rest, hidden, answer=sentence(recogniser, clip, rest))
     attention_view(replace(scene, corner=without.corner()), key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
     if hidden:
         without.draw(lambda report: cached_results.needed(recogniser, clip, report=report))
@@ -79,7 +79,7 @@ def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
     st.caption(f"**{controls.plain(clip.title)}**. {clip.note} {doubts(recogniser, recognition)}")
 
 
-def answer(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> str:
+def sentence(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> str:
     """Draw the glosses, each with its probability, and who read them; the glosses as text."""
     if reason := recognition.without_gloss:
         controls.notice("empty", translate(reason))

@@ -35,7 +35,7 @@ def scene_of(
     stage = FilmStage(
         frames=cached_results.pictures(recogniser, clip),
         seconds=recognition.seconds.tolist(),
-        said=recognition.spans,
+        captions=recognition.spans,
         notes=notes(recognition),
         rests=[max(0, sum(first <= at for first in begun) - 1) for at in range(len(recognition.seconds))] if measures else [],
         frame=_("frame {number} ({seconds} s)"),

@@ -101,10 +101,10 @@ def test_a_picture_and_a_film_come_back_out_of_the_message() -> None:
     np.testing.assert_array_equal(np.asarray(image), pixels)
     assert head["tokens"]["patch"][:2] == ["class", "the patch in row 1, column 1"]
     frames = np.arange(5, dtype=np.uint8)[:, None, None, None] * np.ones((1, 8, 8, 3), dtype=np.uint8) * 50
-    stage = FilmStage(frames=frames, seconds=[0, 0.5, 1, 1.5, 2], said=[("7", 1, 3)], notes=list("abcde"), rests=[0, 0, 1, 1, 1])
+    stage = FilmStage(frames=frames, seconds=np.arange(5) / 2, captions=[("7", 1, 3)], notes=list("abcde"), rests=[0, 0, 1, 1, 1])
     film = AttentionScene(stage=stage, layers=[LayerMaps(name="a", weights=maps(1, 5, 5))])
     head, _ = opened(film.packed())
-    assert head["stage"]["said"] == [["7", 1, 3]] and head["stage"]["rests"] == [0, 0, 1, 1, 1]
+    assert head["stage"]["captions"] == [["7", 1, 3]] and head["stage"]["rests"] == [0, 0, 1, 1, 1]
     assert head["stage"]["columns"] * head["stage"]["rows"] >= 5 and head["tokens"]["frame"][1] == "frame 2 (0.50 s)"
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from core import scores
+from core.market.answers.table import Answered, Scores
 
 labels = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=60)
 
@@ -101,13 +102,7 @@ def test_calibration_error_is_of_the_likeliest_class_in_fifteen_bins() -> None:
     truth = rng.integers(0, 3, 500)
     confidence, hit = p.max(axis=1), (p.argmax(axis=1) == truth).tolist()
     expected = reliability_by_loop(confidence.tolist(), hit, 15)[3]
-    assert scores.calibration_error(p, truth) == pytest.approx(expected, abs=1e-12)
+    given = Answered(calls=p.argmin(axis=1), probabilities=p)
+    assert Scores.of(truth, given).ece == pytest.approx(expected, abs=1e-12)
     unlikeliest = reliability_by_loop(p.min(axis=1).tolist(), (p.argmin(axis=1) == truth).tolist(), 15)[3]
     assert abs(expected - unlikeliest) > 0.05  # another class gives another number
-
-
-def test_log_loss_equals_scikit_learn() -> None:
-    rng = np.random.default_rng(8)
-    p, truth = rng.dirichlet([1.0, 2.0, 1.0], 200), rng.integers(0, 3, 200)
-    assert scores.log_loss(p, truth) == pytest.approx(metrics.log_loss(truth, p, labels=[0, 1, 2]), rel=1e-9)
-    assert np.isnan(scores.log_loss(np.zeros((0, 3)), []))

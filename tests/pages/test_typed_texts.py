@@ -42,7 +42,7 @@ WORST: Final[list[tuple[str, dict[str, str], dict[str, str]]]] = [
     ("learn/transformer.py", {}, {"date": "e\u0301\u0302 " * 20_000}),
     ("learn/equations.py", {}, {"find": "softmax CTC " * 10_000}),
     ("learn/attention_steps.py", {"words": "the cat"}, {"words": "[](" * 20_000}),
-    ("learn/permutation.py", {}, {"said": "a b c d e f " * 10_000}),
+    ("learn/permutation.py", {}, {"typed": "a b c d e f " * 10_000}),
     ("learn/sentences.py", {}, {"text": "tired wide street " * 5_000}),
     ("learn/sentences.py", {}, {"other": "animal because it " * 5_000}),
 ]

@@ -11,6 +11,6 @@ Said = dict[str, Message]
 """The true sentences, their numbers filled in, by the claims' names, which are a part's own."""
 
 
-def sentences_of(said: Said) -> list[Message]:
+def sentences_of(claims: Said) -> list[Message]:
     """The sentences alone."""
-    return list(said.values())
+    return list(claims.values())

@@ -11,23 +11,23 @@ from core.signs.metrics import Sentence
 
 def entry(table: NDArray[np.int64], reference: Sentence, hypothesis: Sentence, place: tuple[int, int]) -> Said:
     """An entry of the table of two sentences (`core.signs.edits.edit_table`, section 12.2), by its row and column."""
-    said: Said = {}
+    claims: Said = {}
     i, j = place
     if not i and not j:
-        said["start"] = compose("Two empty beginnings need no edit.")
+        claims["start"] = compose("Two empty beginnings need no edit.")
     elif not j:
-        said["deletions"] = compose("Deletions alone: {count}.", count=i)
+        claims["deletions"] = compose("Deletions alone: {count}.", count=i)
     elif not i:
-        said["insertions"] = compose("Insertions alone: {count}.", count=j)
+        claims["insertions"] = compose("Insertions alone: {count}.", count=j)
     elif reference[i - 1] == hypothesis[j - 1]:
-        said["same"] = compose(
+        claims["same"] = compose(
             "`{reference}` equals `{hypothesis}`: the diagonal entry, {value}, is copied.",
             reference=reference[i - 1],
             hypothesis=hypothesis[j - 1],
             value=int(table[i - 1, j - 1]),
         )
     else:
-        said["differ"] = compose(
+        claims["differ"] = compose(
             "`{reference}` differs from `{hypothesis}`: 1 + the least of {deletion} (above, a deletion), {insertion} (to the "
             "left, an insertion) and {diagonal} (diagonal, a substitution).",
             reference=reference[i - 1],
@@ -36,25 +36,25 @@ def entry(table: NDArray[np.int64], reference: Sentence, hypothesis: Sentence, p
             insertion=int(table[i, j - 1]),
             diagonal=int(table[i - 1, j - 1]),
         )
-    return said
+    return claims
 
 
 def zero(bleu: BLEUScore, listed: int) -> Said:
     """Reasons of a corpus's BLEU of 0; `listed` are the words of the hypothesis whose n-grams are shown."""
-    said: Said = {}
+    claims: Said = {}
     if not bleu.sys_len:
-        said["no words"] = compose("An empty hypothesis has no n-grams: BLEU is 0.")
-        return said
+        claims["no words"] = compose("An empty hypothesis has no n-grams: BLEU is 0.")
+        return claims
     if not listed:
-        said["no words here"] = compose("This sentence's hypothesis is empty and has no n-grams; BLEU is of all sentences.")
+        claims["no words here"] = compose("This sentence's hypothesis is empty and has no n-grams; BLEU is of all sentences.")
     if bleu.score:
-        return said
+        return claims
     pairs = zip(bleu.precisions, bleu.totals, strict=True)
     if order := next((order for order, (precision, total) in enumerate(pairs, 1) if total and not precision), 0):
-        said["no match"] = compose("No {order}-gram matches: a precision of 0, and so a BLEU of 0.", order=order)
+        claims["no match"] = compose("No {order}-gram matches: a precision of 0, and so a BLEU of 0.", order=order)
     else:
-        said["too short"] = compose(
+        claims["too short"] = compose(
             "No hypothesis has {order} words: there is no {order}-gram, and BLEU is 0 without a precision of that order.",
             order=bleu.totals.index(0) + 1,
         )
-    return said
+    return claims

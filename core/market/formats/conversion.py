@@ -185,7 +185,7 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
     for number, source in enumerate(every):
         seen.append(_Seen(source))
         for batch, faults in _checked(source, seen[-1].look):
-            seen[-1].take(batch, faults)
+            seen[-1].add(batch, faults)
             if progress:
                 progress(min(1.0, (number + batch.done) / len(every)))
         seen[-1].check()
@@ -252,7 +252,7 @@ class _Seen:
         self._within += int((np.abs(best) <= 1).sum())
         self._least, self._most = min(self._least, prices.min(initial=np.inf)), max(self._most, prices.max(initial=-np.inf))
 
-    def take(self, batch: BookBatch, faults: Faults) -> None:
+    def add(self, batch: BookBatch, faults: Faults) -> None:
         """Note the books of a batch, and what was left out."""
         named = sorted(((int(row), what) for rows, what in faults for row in rows[:NAMED_FAULTS]), key=itemgetter(0))
         self.problems += [RowProblem(row=row, what=what) for row, what in named[: NAMED_FAULTS - len(self.problems)]]
@@ -352,7 +352,7 @@ def convert(
             for batch, _faults in _checked(source):
                 if batch.trades:
                     trades.append(trades_table(batch.trades))
-                yield from steps.take(batch)
+                yield from steps.step(batch)
                 if progress:
                     progress(min(1.0, (number + batch.done) / len(every)))
         yield from steps.rest()
@@ -378,7 +378,7 @@ class _Grid:
         self._last: tuple[int, FloatArray] | None = None
         self._next = 0
 
-    def take(self, batch: BookBatch) -> Iterator[RowBlock]:
+    def step(self, batch: BookBatch) -> Iterator[RowBlock]:
         """The rows before the batch's last book, whose own grid time a later book may still change."""
         if batch.fresh:
             yield from self.rest()

@@ -61,7 +61,7 @@ class HandFinder:
         if float(presence.item()) < MIN_PRESENCE:
             return None
         placed = region.to_picture(points.reshape(LANDMARKS, 3)[:, :2] / SIDE)
-        return Hand(points=placed, presence=float(presence.item()), region=region)
+        return Hand(points=placed, presence=float(presence.item()))
 
     def find(self, picture: Image.Image, *, most: int = 1, windows: Iterable[Window] = MARGINS) -> list[Hand]:
         """Up to `most` hands of one picture, surest palm first."""

@@ -41,12 +41,11 @@ class Hand:
     """One hand in one picture.
 
     Attributes:
-        points: (21, 2) pixels, right and down. presence: 0 to 1. region: where it was looked for.
+        points: (21, 2) pixels, right and down. presence: 0 to 1.
     """
 
     points: Floats
     presence: float
-    region: Region
 
 
 class Finder(Protocol):

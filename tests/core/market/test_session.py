@@ -223,13 +223,10 @@ def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, lo
     session = MarketSession(feed, predictor)
     loop.submit(session.run())
     wait_until(lambda: session.view().status is Status.WARMING)  # live, and no book yet: that is not stale
-    assert session.view().age_ms == float("inf")
     feed.send(*books(ROWS[:1], received_ns=time.time_ns() - 9_000_000_000))
     wait_until(lambda: session.view().status is Status.STALE)
-    assert session.view().age_ms >= 9_000
     feed.send(*books(ROWS[1:2]))
     wait_until(lambda: session.view().status in (Status.WARMING, Status.LIVE))
-    assert session.view().age_ms < 9_000
 
 
 def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predictor, loop: BackgroundLoop) -> None:
@@ -330,7 +327,6 @@ def test_rows_before_a_new_book_are_of_the_old_one(predictor: Predictor) -> None
     assert np.array_equal(view.levels, ROWS.levels[[0, 0, 1]])
     assert view.received_ms == received[1] / 1e6  # of the newest row's book, not of the newest book
     assert view.heard_ms == received[1] / 1e6  # the last book was asked for
-    assert view.age_ms == pytest.approx(time.time() * 1e3 - received[2] / 1e6, abs=5_000)
 
 
 def test_latency_is_measured_on_new_books(predictor: Predictor) -> None:

@@ -27,7 +27,7 @@ def test_a_minute_has_the_state_that_lasted_longest_of_those_that_are_not_live()
         now = NOON + 15_000 + 250 * step  # begins within a minute, which does not count
         if rng.random() < 0.01:
             state = str(rng.choice([LIVE, LIVE, "locked", "lagging"]))
-        day.take(now, state)
+        day.enter(now, state)
         seen.setdefault(now // MINUTE_MS, Counter())[state] += 1
     expected = []
     for minute in sorted(seen)[1:-1]:
@@ -40,15 +40,15 @@ def test_a_minute_has_the_state_that_lasted_longest_of_those_that_are_not_live()
 def test_a_computer_that_slept_heard_nothing_and_another_day_begins_anew() -> None:
     day = DayOfStates()
     for second in range(-90, 130):
-        day.take(NOON + 1_000 * second, LIVE)
+        day.enter(NOON + 1_000 * second, LIVE)
     woken = NOON + 10 * MINUTE_MS + 20_000
     for second in range(100):
-        day.take(woken + 1_000 * second, LIVE)
+        day.enter(woken + 1_000 * second, LIVE)
     # -1 to 2 whole; of the minute in which it fell asleep, and of that in which it woke, most or a third is missing
     assert by_minute(day) == [LIVE] * 3 + [SILENT] * 9
     midnight = NOON + DAY_MS // 2
     for second in range(-70, 70):
-        day.take(midnight + 1_000 * second, "asked")
+        day.enter(midnight + 1_000 * second, "asked")
     assert day.known == (midnight + MINUTE_MS, ((midnight, "asked"),))
-    day.take(midnight + DAY_MS + 5 * MINUTE_MS, LIVE)
+    day.enter(midnight + DAY_MS + 5 * MINUTE_MS, LIVE)
     assert day.known == (midnight + DAY_MS + 5 * MINUTE_MS, ((midnight + DAY_MS, SILENT),))

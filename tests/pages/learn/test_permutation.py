@@ -49,10 +49,10 @@ def test_an_order_of_thousands_of_digits_in_the_link_is_the_default(notebook_cod
 
 def test_other_words_get_an_order_of_their_own() -> None:
     app = open_page(PAGE, order="2,1,3,4,5")
-    app.text_input(key="said").set_value("only three words")
+    app.text_input(key="typed").set_value("only three words")
     ran(app)
     assert not app.error
-    app.text_input(key="said").set_value("")
+    app.text_input(key="typed").set_value("")
     assert "Write 1 to 12" in ran(app).error[0].value
 
 

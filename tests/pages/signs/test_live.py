@@ -71,7 +71,7 @@ class Reader:
         return LiveReading(
             frame=self.count - 1,
             hands=(hand,),
-            said=said,
+            glosses=said,
             now="7",
             probability=0.9,
             log_probabilities=np.zeros((1, 15), np.float32),
@@ -95,7 +95,7 @@ def test_each_frame_gets_an_answer_and_a_bad_one_a_sentence(reader: None) -> Non
     socket = serve(Socket(jpeg(64, 48), b"no picture", jpeg(64, 48, "PNG"), jpeg(2000, 8), b"x" * 500_000, jpeg(64, 48)))
     first, *bad, last = socket.got
     assert first["hands"] == [[[0.1235, 0.1235]] * 21]
-    assert (first["said"], first["now"], first["attention"], first["ms"]) == ([["7", 0, 1, 0.912]], "7", [0.25, 0.75], 32.1)
+    assert (first["glosses"], first["now"], first["attention"], first["ms"]) == ([["7", 0, 1, 0.912]], "7", [0.25, 0.75], 32.1)
     assert [one["error"] for one in bad] == [
         "a frame is no JPEG picture",
         "a frame is no JPEG picture",

@@ -70,7 +70,7 @@ def test_the_film_is_the_stage_with_every_head_and_what_counted_for_each_gloss(m
     for name, weights in seen.attention.items():
         np.testing.assert_array_equal(arrays[name], weights.astype(np.float16))
     glosses, stage = seen.glosses, head["stage"]
-    assert len(glosses) >= 2 and [tuple(said) for said in stage["said"]] == list(seen.spans)
+    assert len(glosses) >= 2 and [tuple(said) for said in stage["captions"]] == list(seen.spans)
     assert [measure["name"] for measure in head["measures"]] == [f"gradients {i + 1}" for i in range(len(glosses))]
     for i, gloss in enumerate(glosses):
         asked = explain_frame(recogniser, one.tracks, frame=gloss.peak, label=gloss.label, speaker=one.speaker)
@@ -91,7 +91,7 @@ def test_a_clip_in_which_nothing_is_read_has_its_attention_on_the_stage(models):
     app = opened(model="silent", sview="truth")
     assert "it gets no gloss" in app.info[0].value and "No gloss is read" in app.info[1].value
     head, _arrays = scene_of(app)
-    assert not head["measures"] and not head["stage"]["said"] and len(head["layers"]) == 5
+    assert not head["measures"] and not head["stage"]["captions"] and len(head["layers"]) == 5
 
 
 def test_a_long_clip_is_lit_by_what_takes_one_pass(monkeypatch):

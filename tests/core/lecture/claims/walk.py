@@ -71,4 +71,4 @@ def names_of(claims: Callable[..., Said]) -> set[str]:
     """The names of all that a function may say, with those of the functions that it calls for more."""
     code = inspect.getsource(claims)
     within = [claims.__globals__[name] for name in re.findall(r"[|=] (_\w+)\(", code)]
-    return set(re.findall(r'said\["([^"]+)"\] =', code)).union(*(names_of(one) for one in within))
+    return set(re.findall(r'claims\["([^"]+)"\] =', code)).union(*(names_of(one) for one in within))

@@ -5,7 +5,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from core import scores
 from core.market.answers.recalibration import (
     EXPERTS,
     HALF_LIFE,
@@ -20,6 +19,7 @@ from core.market.answers.recalibration import (
     RecalibratedRows,
     recalibrate_rows,
 )
+from core.market.answers.table import Answered, Scores
 from core.market.calibration import fit_class_biases
 from core.market.labels import UNKNOWN, fit_alpha
 
@@ -29,6 +29,10 @@ MOVES = np.array([-1.0, 0.0, 1.0])
 
 def drawn(p: NDArray[np.float64], seed: int) -> NDArray[np.int64]:
     return (np.random.default_rng(seed).random((len(p), 1)) > np.cumsum(p, axis=1)).sum(axis=1).clip(0, 2)
+
+
+def scored(p: NDArray[np.float64], truth: NDArray[np.int64]) -> Scores:
+    return Scores.of(truth, Answered(calls=p.argmax(axis=1), probabilities=p))
 
 
 def recalibrated(p: NDArray[np.float64], truth: NDArray[np.int64], horizon: int, **options: bool) -> RecalibratedRows:
@@ -50,9 +54,9 @@ def test_a_drifting_market_is_followed(drifting: tuple[NDArray[np.float64], NDAr
     p, truth = drifting
     answer = recalibrated(p, truth, horizon)
     for part in (slice(SCORED_AFTER, 6_000), slice(9_600, None)):  # the second begins a quarter hour after the change
-        before, after = (scores.calibration_error(q[part], truth[part]) for q in (p, answer.adapted))
+        before, after = (scored(q[part], truth[part]).ece for q in (p, answer.adapted))
         assert after < 0.04 < 0.15 < before
-        assert scores.log_loss(answer.adapted[part], truth[part]) < scores.log_loss(p[part], truth[part]) - 0.1
+        assert scored(answer.adapted[part], truth[part]).log_loss < scored(p[part], truth[part]).log_loss - 0.1
     np.testing.assert_allclose(answer.adapted.sum(axis=1), 1, atol=1e-12)
 
 
@@ -77,9 +81,9 @@ def test_a_market_that_the_card_fits_is_left_alone() -> None:
     """Outcomes drawn from the probabilities themselves, each held for half a horizon as overlapping ones are."""
     p = np.repeat(softmax(np.random.default_rng(12).normal(0, 1, (160, 3)), axis=1), 50, axis=0)
     truth = np.repeat(drawn(p[::50], 13), 50)
-    scored = slice(SCORED_AFTER, None)
-    after = scores.log_loss(recalibrated(p, truth, 100).adapted[scored], truth[scored])
-    assert after < scores.log_loss(p[scored], truth[scored]) + 0.012  # the fits alone lose 0.029
+    late = slice(SCORED_AFTER, None)
+    after = scored(recalibrated(p, truth, 100).adapted[late], truth[late]).log_loss
+    assert after < scored(p[late], truth[late]).log_loss + 0.012  # the fits alone lose 0.029
 
 
 def test_rows_without_an_outcome_are_passed_over() -> None:

@@ -26,8 +26,7 @@ class SquareFinder:
             return None
         low, high = bright.min(axis=0)[::-1], bright.max(axis=0)[::-1]
         points = ((low + high) / 2 + SHAPE * (high - low) / 2).astype(np.float32)
-        region = Region(x=float(points[0, 0]), y=float(points[0, 1]), side=float(high[0] - low[0]), angle=0.0)
-        return Hand(points=points, presence=1.0, region=region)
+        return Hand(points=points, presence=1.0)
 
     def opened(self, frame: np.ndarray) -> Image.Image:
         return Image.fromarray(frame)

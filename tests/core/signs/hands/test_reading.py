@@ -130,19 +130,19 @@ def test_a_rolling_window_says_what_the_whole_film_says(recogniser: Recogniser) 
     said: list[int] = []
     for frame in film(shown):
         reading = reader.step(frame)
-        said.append(len(reading.said))
+        said.append(len(reading.glosses))
         assert len(reading.attention) <= WINDOW
     whole = recogniser.log_probabilities(film(shown))
-    assert [one.gloss for one in reading.said] == recogniser.vocabulary.decode(greedy(whole)) == ["1"] * 12
+    assert [one.gloss for one in reading.glosses] == recogniser.vocabulary.decode(greedy(whole)) == ["1"] * 12
     assert said == sorted(said)
-    assert [(one.first, one.last) for one in reading.said] == [(max(0, 10 * place - 1), 10 * place + 5) for place in range(12)]
+    assert [(one.first, one.last) for one in reading.glosses] == [(max(0, 10 * place - 1), 10 * place + 5) for place in range(12)]
 
 
 def test_a_long_hold_is_one_gloss_from_where_it_began(recogniser: Recogniser) -> None:
     reader = LiveReader(recogniser, SquareFinder())
     for frame in film([False] * 3 + [True] * (WINDOW + 30)):
         reading = reader.step(frame)
-    assert [(one.gloss, one.first, one.last) for one in reading.said] == [("1", 2, WINDOW + 32)]
+    assert [(one.gloss, one.first, one.last) for one in reading.glosses] == [("1", 2, WINDOW + 32)]
 
 
 def test_hands_that_rest_or_type_get_no_gloss() -> None:
