@@ -70,7 +70,7 @@ def trend(before: float, after: float) -> int:
 
 
 def doublings(before: float, after: float) -> int | None:
-    """How many times a number doubled, -2 to 2, where negative that it halved; None near the middle of two and of other signs."""
+    """Doublings of a number, -2 to 2, halvings where negative; None near the middle of two and of other signs."""
     if before * after <= 0 or not math.isfinite(after / before):
         return None
     times = math.log2(after / before)

@@ -320,7 +320,7 @@ def _moved(view: PartView, turned: Turned) -> Moved | None:
 
 
 def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turned, view: PartView) -> Change | None:
-    """What changes as the dial on display goes elsewhere; None where it cannot."""
+    """Returns the change as the dial on display goes elsewhere; None where it cannot."""
     code = turned.asked
     dial = turned.dials[code] if code is not None else None
     if code is None or dial is None or dial.elsewhere is None or view.asked is None:

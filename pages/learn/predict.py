@@ -47,7 +47,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What changes in a view once a dial goes elsewhere: which way its number goes, how far, and where most moves.
+    """Change of a view once a dial goes elsewhere: which way its number goes, how far, and where most moves.
 
     Attributes:
         key, then: of the questions. sentence: what changes.
