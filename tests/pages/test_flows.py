@@ -57,7 +57,7 @@ def test_a_photograph_to_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(st, "page_link", lambda page, **told: None)  # a page that runs alone knows of no other one
     forget_all()
     with entered() as calls:
-        open_page(ROOT / "pages/images/classify.py")
+        open_page(ROOT / "pages/images/classify.py", photo="10")  # that which the page opens with is prepared beforehand
     holds("A photograph to its answer", calls, most=10)
 
 
