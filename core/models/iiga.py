@@ -197,12 +197,6 @@ class IIGA(nn.Module):
         encoded: Tensor = self.front(x, seen)
         return encoded
 
-    @overload
-    def forward(self, x: Tensor, lengths: Tensor | None = None, *, return_attention: Literal[False] = False) -> Tensor: ...
-    @overload
-    def forward(
-        self, x: Tensor, lengths: Tensor | None = None, *, return_attention: Literal[True]
-    ) -> tuple[Tensor, AttentionMaps]: ...
     def forward(
         self, x: Tensor, lengths: Tensor | None = None, *, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, AttentionMaps]:

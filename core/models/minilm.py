@@ -6,7 +6,7 @@ ids (batch, n) -> LayerNorm(word + position + segment) -> layers (attention, fee
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, overload
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -67,12 +67,6 @@ class MiniLM(nn.Module):
             raise BadValue("{count} pieces of words: this model takes at most {most}", count=n, most=self.config.length)
         x: Tensor = self.norm(self.words(ids) + self.positions.weight[:n] + self.segment)
         return x
-
-    @overload
-    def forward(self, ids: Tensor, *, return_attention: Literal[False] = ...) -> Tensor: ...
-
-    @overload
-    def forward(self, ids: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
 
     def forward(self, ids: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
         """Vectors (batch, n, width) of the pieces `ids` (batch, n), all of one sentence each.

@@ -7,7 +7,7 @@ ids (batch, n) -> word -> layers (x + attention(RMSNorm(x)), x + SwiGLU(RMSNorm(
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, overload
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -147,12 +147,6 @@ class SmolLM2(nn.Module):
         """(..., width) after the last layer -> (..., vocabulary)."""
         scores: Tensor = self.words(self.norm(x))
         return scores
-
-    @overload
-    def forward(self, ids: Tensor, *, return_attention: Literal[False] = ...) -> Tensor: ...
-
-    @overload
-    def forward(self, ids: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
 
     def forward(self, ids: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
         """Logits (batch, n, vocabulary) of the piece after each of `ids` (batch, n).

@@ -6,7 +6,7 @@ The document calls the two layers of a pair spatial and temporal; here a layer i
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, overload
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -167,10 +167,6 @@ class TLOB(nn.Module):
             return x[:, -1]
         return torch.einsum("btc,t->bc", x, self.pool_logits.softmax(dim=0))
 
-    @overload
-    def forward(self, x: Tensor, *, return_attention: Literal[False] = False) -> Tensor: ...
-    @overload
-    def forward(self, x: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
     def forward(self, x: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
         """Logits for DOWN, STATIONARY, UP.
 

@@ -5,7 +5,7 @@ target (batch, T) -> E + positions -> decoder layers (causal self-attention, cro
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal, overload
+from typing import ClassVar, Final
 
 import torch
 from torch import Tensor, nn
@@ -140,12 +140,6 @@ class Transformer(nn.Module):
                 maps |= {f"decoder {index}": causal, f"cross {index}": cross}
         logits: Tensor = self.out(y)  # (batch, T, width) -> (batch, T, vocabulary)
         return logits, maps
-
-    @overload
-    def forward(self, source: Tensor, target: Tensor, *, return_attention: Literal[False] = ...) -> Tensor: ...
-
-    @overload
-    def forward(self, source: Tensor, target: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
 
     def forward(self, source: Tensor, target: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
         """Logits of the symbol after each target position, from the whole source and the target up to that position.

@@ -5,7 +5,7 @@ image (batch, 1, 28, 28) -> p x p patches -> Linear -> class token first -> + 0.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast, overload
+from typing import ClassVar, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -170,10 +170,6 @@ class ViT(nn.Module):
             tokens, _ = layer(tokens, first=1 if layer is self.layers[-1] else None)
         return tokens[:, 0]
 
-    @overload
-    def forward(self, x: Tensor, *, return_attention: Literal[False] = False) -> Tensor: ...
-    @overload
-    def forward(self, x: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
     def forward(self, x: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
         """Logits of the classes.
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from core.device import falls_back
 from core.explain.attribution import Report, ScalarFunction, class_probability, unreported
-from core.explain.erasing import Needed, needed
+from core.explain.erasing import Hidden, Needed, needed
 from core.explain.faithfulness import ExplainedInput
 from core.explain.measures import explained_input
 from core.explain.occlusion import BATCH, occlusion, without
@@ -26,7 +26,6 @@ from core.vision.uprightness import prepare_upright
 MAX_GRADIENTS: Final = 128
 """Of integrated gradients: with four times as many, patches keep their order (rank correlation .996 to 1 on three photographs),
 and a photograph takes four times as long."""
-Hidden = NDArray[np.bool_]
 Probabilities = NDArray[np.float64]
 
 

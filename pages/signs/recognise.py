@@ -126,12 +126,8 @@ def below(recogniser: Recogniser, clip: Clip | None, recognition: Recognition | 
     if view == "reading":
         reading(recogniser)
     else:
-        parts = {
-            "time": recognise_details.through_time,
-            "truth": recognise_details.truth,
-            "numbers": recognise_details.numbers,
-        }
-        parts[view](recogniser, clip, recognition)
+        details = {"time": recognise_details.through_time, "truth": recognise_details.truth, "numbers": recognise_details.numbers}
+        details[view](recogniser, clip, recognition)
     clip_and_model.link_to_view()
 
 

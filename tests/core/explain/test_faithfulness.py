@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.explain import faithfulness
+from core.explain.erasing import deletions
 from core.explain.faithfulness import (
     RANDOM,
     Curves,
@@ -15,7 +16,6 @@ from core.explain.faithfulness import (
     FindingError,
     counts_of,
     deletion_curves,
-    deletions,
     mean_of,
     verdicts,
 )
