@@ -87,7 +87,12 @@ def stops(language: str) -> dict[str, list[StopView]]:
         "order": [_moved(), _other_order(of["orders"]), _rotation()],
         "masks": [_triangle(of["heads"]), _ahead()],
         "scenes": [_which_group(), _book(), _photograph(), _film()],
-        "works": [_how_large_without(of["works"][0]), *(_switched_off(one) for one in of["works"]), _proof(of["works"])],
+        "works": [
+            _how_large_without(of["works"][0]),
+            _switched_off(of["works"][0], "others"),
+            _switched_off(of["works"][1], "copying"),
+            _proof(of["works"]),
+        ],
     }
 
 
@@ -325,7 +330,7 @@ def _warmth(of: Any) -> StopView:
     plain = rows[TEMPERATURES.index(1.0)]
     title = compose("White: at temperature 1")
     panels: list[Panel] = [{"kind": "bars", "names": of["names"], "was": plain, "most": 1, "title": title}]
-    return StopView(frames=frames, panels=panels, dial=compose("Temperature"), values=TEMPERATURES, first=TEMPERATURES.index(1.0))
+    return StopView(frames=frames, panels=panels, dial=compose("Temperature"), values=TEMPERATURES, first=TEMPERATURES.index(2.0))
 
 
 def _seeds(of: Any) -> StopView:
@@ -482,7 +487,7 @@ def _other_order(of: Any) -> StopView:
         {"kind": "tokens", "wide": 1.4},
         {"kind": "bars", "title": compose("What may come next, at temperature 1")},
     ]
-    return StopView(frames=frames, panels=panels, dial=compose("Order"), values=range(1, len(of) + 1))
+    return StopView(frames=frames, panels=panels, dial=compose("Order"), values=range(1, len(of) + 1), first=1)
 
 
 def _rotation() -> StopView:
@@ -678,7 +683,7 @@ def _how_large_without(of: Any) -> StopView:
     return _asked(sentence, answer, *_sizes(of["copying"][0]))
 
 
-def _switched_off(of: Any) -> StopView:
+def _switched_off(of: Any, opened: str) -> StopView:
     states = {"plain": compose("all on"), "copying": compose("six that copy off"), "others": compose("six others off")}
     frames = [
         Frame(
@@ -699,7 +704,9 @@ def _switched_off(of: Any) -> StopView:
         {"kind": "tokens", "tokens": of["tokens"]},
         {"kind": "bars", "names": of["names"], "was": of["plain"], "most": 1, "title": compose("White: with all heads")},
     ]
-    return StopView(frames=frames, panels=panels, dial=compose("Heads"), values=list(states.values()))
+    return StopView(
+        frames=frames, panels=panels, dial=compose("Heads"), values=list(states.values()), first=list(states).index(opened)
+    )
 
 
 def _proof(of: Any) -> StopView:

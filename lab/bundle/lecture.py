@@ -234,7 +234,7 @@ def switched_off(one: Writer, text: str) -> dict[str, Any]:
     off = {name: one.begin(ids, off=heads).scores[order] for name, heads in (("copying", COPYING), ("others", OTHERS))}
     rows = {"plain": whole[order]} | off
     return {"tokens": [one.names[i] for i in ids], "names": [one.names[i] for i in order]} | {
-        name: np.round(np.exp(row.astype(np.float64)), 5).tolist() for name, row in rows.items()
+        name: np.round(np.exp(row.astype(np.float64)), 6).tolist() for name, row in rows.items()
     }
 
 

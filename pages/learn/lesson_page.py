@@ -50,7 +50,7 @@ from pages.learn.frame import Dial, Turned
 from pages.learn.predict import Change
 from pages.learn.what_moved import Followed
 from pages.shared import assets, controls, url_state
-from pages.shared.language import _, current, number, scientific, significant
+from pages.shared.language import _, compact, current, number
 from pages.shared.live_plot import live_plot
 from pages.shared.navigation import entry_of
 from pages.shared.stat_strip import Stat, stat_strip
@@ -204,7 +204,7 @@ def written(value: float, digits: int) -> str:
     """A number as the reader's language writes it; three significant digits where `digits` is below 0, tiny ones as 4.4e-16."""
     if digits >= 0:
         return number(round(value, digits) + 0.0, digits)
-    return significant(value) if value == 0 or abs(value) >= 1e-3 else scientific(value)
+    return compact(value)
 
 
 def check(sentence: str, holds: bool) -> Show:

@@ -13,7 +13,7 @@ import streamlit as st
 from core.lecture.moved import Moved, doublings, trend
 from pages.learn.what_moved import most_moved
 from pages.shared import controls, url_state
-from pages.shared.language import _, number, significant
+from pages.shared.language import _, compact, number
 
 ASK: Final = "ask"
 """URL parameter: the question is shown."""
@@ -67,14 +67,14 @@ class Change:
 
     def questions(self) -> list[Question]:
         """Those that it can be asked for."""
-        before, after, name = significant(self.before), significant(self.after), self.number
+        before, after, name = compact(self.before), compact(self.after), self.number
         reason = _("{number}: {before} → {after}.").format(number=name[:1].upper() + name[1:], before=before, after=after)
         way, times = trend(self.before, self.after), doublings(self.before, self.after)
         ways = _("it rises"), _("it stays the same"), _("it falls")
         asked = [self._question("way", _("What happens to {number}?").format(number=name), ways, 1 - way, reason)]
         if times is not None and way:
             sizes = _("¼ of it or less"), _("about half"), _("about as large"), _("about twice"), _("4 times or more")
-            text = _("How large is {number} then, beside now?").format(number=name)
+            text = _("How large will {number} be?").format(number=name)
             asked.append(self._question("size", text, sizes, times + 2, reason))
         if self.moved is not None and self.moved.leads:
             most, _column = self.moved.most
@@ -166,9 +166,12 @@ def _walk(question: Question) -> None:
     st.session_state.update(question.then)
 
 
-def _leave() -> None:
-    st.session_state.pop(FROZEN, None)
-    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
+def _leave(question: Question) -> None:
+    """Goes on to the question of the next kind; this one is asked anew where its turn comes again."""
+    state = st.session_state
+    for name in [FROZEN, *(f"predict:{question.key}:{kept}" for kept in ("revealed", "hands", "chosen", "options"))]:
+        state.pop(name, None)
+    state[TURN] = state.get(TURN, 0) + 1
 
 
 def _show(question: Question) -> None:
@@ -185,7 +188,7 @@ def _show(question: Question) -> None:
             show = _("Show it")
             st.button(show, icon=":material/play_arrow:", key="predict_walk", on_click=_walk, args=(question,))
         if revealed:
-            st.button(_("Next question"), icon=":material/skip_next:", key="predict_next", on_click=_leave)
+            st.button(_("Next question"), icon=":material/skip_next:", key="predict_next", on_click=_leave, args=(question,))
     if revealed:
         _reveal(question, given)
 

@@ -254,6 +254,11 @@ def scientific(value: float) -> str:
     return f"{number(float(mantissa), 1)}e{exponent}"
 
 
+def compact(value: float) -> str:
+    """Three significant digits; tiny ones as 4.4e-16."""
+    return significant(value) if value == 0 or abs(value) >= 1e-3 else scientific(value)
+
+
 @lru_cache(maxsize=8192)
 def _of_digits(rounded: float, digits: int, _below_zero: bool, language: str) -> str:
     """Kept by its rounded value, which neighbouring numbers share."""

@@ -55,7 +55,8 @@ def test_a_higher_temperature_evens_the_row_out() -> None:
 
 def next_question(app: AppTest) -> list[str]:
     """Leaves the answer for the question of the next kind; its options."""
-    revealed(app)
+    if not app.info:
+        revealed(app)
     app.button(key="predict_next").click()
     ran(app)
     (radio,) = (one for one in app.radio if str(one.key).startswith("predict:"))
@@ -78,6 +79,7 @@ def test_the_next_question_is_where_most_moves() -> None:
     options = next_question(app)
     assert len(options) == 4 and f"{most + 1} · {head.tokens[most]}" in options
     assert revealed(app).startswith(f"**{most + 1} · {head.tokens[most]}.** Most moved **{head.tokens[most]}**")
+    assert len(next_question(app)) == 3 and not app.info  # the first kind again, not yet answered
 
 
 def test_on_a_projector_a_class_raises_its_hands_and_the_verdict_counts_them() -> None:
