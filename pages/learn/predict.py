@@ -74,7 +74,7 @@ class Change:
         asked = [self._question("way", _("What happens to {number}?").format(number=name), ways, 1 - way, reason)]
         if times is not None and way:
             sizes = _("¼ of it or less"), _("about half"), _("about as large"), _("about twice"), _("4 times or more")
-            text = _("How large will {number} be?").format(number=name)
+            text = _("Beside now, how large will {number} be?").format(number=name)
             asked.append(self._question("size", text, sizes, times + 2, reason))
         if self.moved is not None and self.moved.leads:
             most, _column = self.moved.most

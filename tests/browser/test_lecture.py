@@ -88,7 +88,7 @@ def test_space_alone_gives_the_whole_lecture_and_a_stop_is_the_same_however_one_
         while len(dials) == len(set(dials)):
             page.keyboard.press("ArrowRight")
             dials.append(looked(page)["dial"])
-        assert len(dials) - 1 == len(view.frames)
+        assert len(dials) - 1 == len(view.frames) and dials[-1] == dials[-2]  # it ends at its end
     kept = page.evaluate(LOOK)["drawn"]
     page.reload()
     page.wait_for_selector(".lecture-page[data-at]", timeout=PATIENCE_MS)

@@ -26,6 +26,7 @@ def test_the_way_leads_from_the_first_to_the_last_and_back() -> None:
         assert course.before(following) is way[-1]
         way.append(following)
     assert tuple(way) == course.LESSONS and course.before(way[0]) is None
+    assert [course.number(one) for one in way] == list(range(1, len(way) + 1))
     assert course.lesson_of("attention-steps", "heads") is course.lesson("heads")
     assert course.lesson_of("words") is None
 
