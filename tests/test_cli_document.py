@@ -42,9 +42,9 @@ def link(place: Path, to: Path) -> None:
     (Path.cwd() / place).symlink_to(to)
 
 
-def books(*names: str) -> None:
+def books(*names: str, rows: int = 2_400) -> None:
     for seed, name in enumerate(names):
-        frame_from_rows(random_book(2_400, seed)).to_parquet(name)
+        frame_from_rows(random_book(rows, seed)).to_parquet(name)
 
 
 def excerpts() -> None:
@@ -115,7 +115,7 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
     "train iiga-hands": (hands, SMALL_HANDS),
     "train dates": (lambda: None, SMALL_DATES),
     "evaluate tlob --data A.parquet --horizon": (lambda: link(Path("A.parquet"), EXCERPTS[0]), ""),
-    "evaluate tlob --data A.parquet --label": (lambda: books("A.parquet"), "--horizon 10"),
+    "evaluate tlob --data A.parquet --label": (lambda: books("A.parquet", rows=1_200), "--horizon 10"),
     "evaluate tlob --data FOLDER": (excerpts, ""),
     "evaluate vit": (idx, ""),
     "evaluate iiga --data FOLDER --split dev --json": (digits, "--clips 1"),

@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.server import ROOT, AppServer, serve
 
-VISITS, AT_ONCE = 45, 4
+VISITS, AT_ONCE = 24, 4
 
 
 async def visits(url: str, count: int) -> None:

@@ -135,8 +135,7 @@ def own_recalibration(rows: BookRows, calls: pd.DataFrame, entry: str, predictor
     return np.array(found)
 
 
-@pytest.mark.parametrize("lag", [1, 4])
-@pytest.mark.parametrize(("spelling", "entry"), [(SPELLING, "testville"), ("live/other/XYZ/USD XYZ/USD", "pooled")])
+@pytest.mark.parametrize(("lag", "spelling", "entry"), [(4, SPELLING, "testville"), (1, "live/other/XYZ/USD XYZ/USD", "pooled")])
 def test_recalibrated_probabilities_are_those_of_a_replay_from_the_beginning(
     tmp_path: Path, shelf: Path, predictor: Predictor, lag: int, spelling: str, entry: str
 ) -> None:

@@ -273,6 +273,8 @@ def test_each_encoding_is_what_a_browser_shows(rows: Any) -> None:
 
 @pytest.mark.parametrize("rows", [png_rows, jpeg_rows, tiff_rows, other_rows])
 def test_each_encoding_is_answered_alike(rows: Any) -> None:
+    """The first of those that give the same pixels is asked: the model sees nothing else of a file."""
+    asked = set[bytes]()
     whole = classify_photo(saved(photograph(), "PNG"))
     in_grey = classify_photo(saved(coloured(grey()), "PNG"))
     wrong = {}
@@ -280,6 +282,10 @@ def test_each_encoding_is_answered_alike(rows: Any) -> None:
         unlike = expected.shape != photograph().shape or (expected[0] == 255).all()  # a square, half a pair of trousers
         if unlike or any(one in name for one in ("bits", "real", "press", "Lab")):
             continue
+        picture = decode(data)
+        if (pixels := picture.rgb.tobytes() + (b"" if picture.alpha is None else picture.alpha.tobytes())) in asked:
+            continue
+        asked.add(pixels)
         like = in_grey if (expected[..., :1] == expected).all() else whole
         answer = classify_photo(data)
         if answer.name != like.name or abs(answer.probability - like.probability) > 0.05:
