@@ -112,7 +112,7 @@ class Pool:
         with self._turns.hold_place(by, report):
             process = self._ready()
             try:
-                answer = process.obey(order, data, report, (lambda _value: None) if progress is None else progress[1])
+                answer = process.run_order(order, data, report, (lambda _value: None) if progress is None else progress[1])
             except Stopped as stopped:
                 if stopped.reason == "refused":
                     self._idle.append(process)
@@ -225,7 +225,7 @@ class _Process:
         self._to.close()
         self._from.close()
 
-    def obey(self, order: Mapping[str, Any], data: bytes, report: Report, progress: Callable[[Any], None]) -> Any:
+    def run_order(self, order: Mapping[str, Any], data: bytes, report: Report, progress: Callable[[Any], None]) -> Any:
         late = time.monotonic() + max(MIN_WALL_S, WALL * order["seconds"])
         with self._alive():
             self._to.send_bytes(json.dumps(order).encode())

@@ -3,8 +3,6 @@
 `python -m scripts.front_page` writes it; of another checkpoint, another picture or another choice all is computed.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

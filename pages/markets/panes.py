@@ -10,7 +10,7 @@ import streamlit as st
 from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.market.book import BookError
-from core.market.feeds.recording import RecordingFeed
+from core.market.feeds.recording import RecordingFeed, share_moment
 from core.market.hub import TooManyFeeds, hub
 from core.market.predictor import Predictor, load_predictor
 from core.market.session import MarketSession
@@ -55,9 +55,8 @@ def main() -> None:
         controls.notice("empty", _("There is no pane: add a market above."))
         return
     sessions = {source: _session(source, predictor) for source in sources}
-    _share_moment(
-        [one.feed for one in sessions.values() if isinstance(one, MarketSession) and isinstance(one.feed, RecordingFeed)]
-    )
+    feeds = [one.feed for one in sessions.values() if isinstance(one, MarketSession)]
+    share_moment([one for one in feeds if isinstance(one, RecordingFeed)])
     with bar:
         live_controls.playback([one for one in sessions.values() if isinstance(one, MarketSession)])
         controls.link_to_view()
@@ -76,22 +75,6 @@ def _session(source: MarketSource, predictor: Predictor) -> MarketSession | str:
         return hub().watch(tab, source.key, lambda: MarketSession(live_controls.begun(source), predictor), address=address)
     except (BookError, RecordingError, TooManyFeeds) as error:
         return translate(str(error))
-
-
-def _share_moment(feeds: list[RecordingFeed]) -> None:
-    """Play recordings that have half of a time in common at one moment: that of the first of them."""
-    while feeds:
-        (first, last), together, apart = feeds[0].span_ms, list[RecordingFeed](), list[RecordingFeed]()
-        for feed in feeds:
-            begins, ends = max(first, feed.span_ms[0]), min(last, feed.span_ms[1])
-            common = 2 * (ends - begins) > max(last - first, feed.span_ms[1] - feed.span_ms[0])
-            if common:
-                first, last = begins, ends
-            (together if common else apart).append(feed)
-        now = min(max(first, together[0].now_ms), last)
-        for feed in together:
-            feed.play_together(together, first, last, now)
-        feeds = apart
 
 
 def _draw_pane(source: MarketSource, session: MarketSession | str, choices: ViewChoices) -> None:

@@ -212,3 +212,20 @@ class RecordingFeed(PlayedFeed):
         block = self._book.block(first, first + BLOCK, deep=self._book.levels > LEVELS)
         block.levels.setflags(write=False)
         return block
+
+
+def share_moment(feeds: Sequence[RecordingFeed]) -> None:
+    """Plays recordings that have half of a time in common at one moment: that of the first of them."""
+    while feeds:
+        leader, *others = feeds
+        (first, last), together, apart = leader.span_ms, [leader], list[RecordingFeed]()
+        for feed in others:
+            begins, ends = max(first, feed.span_ms[0]), min(last, feed.span_ms[1])
+            common = 2 * (ends - begins) > max(last - first, feed.span_ms[1] - feed.span_ms[0])
+            if common:
+                first, last = begins, ends
+            (together if common else apart).append(feed)
+        now = min(max(first, leader.now_ms), last)
+        for feed in together:
+            feed.play_together(together, first, last, now)
+        feeds = apart
