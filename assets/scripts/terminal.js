@@ -159,6 +159,7 @@ class Terminal {
   // Another market, model or run of it: nothing that was drawn of the earlier one stays.
   startAnew() {
     this.store.clear();
+    this.store.status = 0;
     this.book = new Book();
     this.ladder.forget();
     this.frame = this.announced = null;

@@ -45,6 +45,7 @@ export function decode(buffer, schema) {
 
 export class MarketData {
   constructor() {
+    this.status = 0; // of messages: a frame that waited may be of an earlier one
     this.clear();
   }
 
@@ -55,7 +56,6 @@ export class MarketData {
     this.scores = [];
     this.slots = []; // a place on the time axis each: a row, or {time} of a step that is missing
     this.step = -1;
-    this.status = 0;
     this.tick = 0;
   }
 
@@ -83,7 +83,7 @@ export class MarketData {
       const row = this.rows[this.indexOf(time)];
       if (row?.time === time) row.truth[head] = truth;
     }
-    const kept = ["step", "status", "warm", "scores", "receivedMs", "heardMs", "provisional", "beganMs", "tick", "fine", "coarse"];
+    const kept = ["step", "warm", "scores", "receivedMs", "heardMs", "provisional", "beganMs", "tick", "fine", "coarse"];
     for (const name of kept) this[name] = frame[name];
     return anew || cut;
   }

@@ -89,7 +89,7 @@ class MarketSession:
         self._step = 0
         self._recorders, self._joining = list[Recorder](), list[Recorder]()
         self._before: Sequence[Lead] = ()  # leads that go on as the joining ones join
-        self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
+        self._snapshot: tuple[tuple[int, int], bytes] | None = None  # version and rows; the frame
         self.frames = StepCollector()
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
         self._received_ns = self._row_received_ns = self._heard_ns = 0  # when the newest book, row's book and message arrived
@@ -378,8 +378,8 @@ class MarketSession:
     def snapshot(self, rows: int) -> tuple[bytes, int]:
         """The last `rows` rows as one frame that replaces everything a viewer has, and its version; made once for all viewers."""
         with self._lock:
-            version, status = self.frames.stream.version, self._status()
-            key = version, rows, status
+            version = self.frames.stream.version
+            key = version, rows
             if self._snapshot is None or self._snapshot[0] != key:
                 view = self._view(rows, scores=score_rows(self.follower.board), bands=self._depth.snapshot(rows))
                 self._snapshot = key, encode(view, FrameKind.SNAPSHOT)

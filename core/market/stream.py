@@ -33,9 +33,9 @@ from core.market.events import Row
 from core.market.session_view import Status, View
 
 STATUSES = tuple(Status)
-"""A frame names a status by its place here."""
+"""A status is sent as its place here, in a message beside the frames: one that waits to be sent is of an earlier status."""
 HEADER: Final = (
-    "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "heardMs", "status", "warm", "provisional", "beganMs",
+    "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "heardMs", "warm", "provisional", "beganMs",
     "tick", "fine", "coarse", "bands", "breaks",
 )  # fmt: skip
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
@@ -105,7 +105,6 @@ def encode(content: View, kind: FrameKind) -> bytes:
         len(content.outcomes),
         content.received_ms,
         content.heard_ms,
-        STATUSES.index(content.status),
         content.warm,
         content.provisional,
         content.began_ms,

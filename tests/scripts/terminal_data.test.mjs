@@ -34,6 +34,13 @@ for (const step of [0.01, 0.05, 0.5, 5.0]) {
   });
 }
 
+test("a frame that waited while the feed was paused does not say that it plays", () => {
+  const store = new lib.MarketData();
+  store.status = 5;
+  store.addFrame({ kind: 1, status: 3, rows: [], trades: [], outcomes: [], scores: [] });
+  assert.equal(store.status, 5);
+});
+
 test("the delta begins after the last hole at a whole second", () => {
   const store = new lib.MarketData();
   store.rows = [250, 500, 750, 60_250, 60_500, 61_000, 61_250, 61_500, 62_250, 62_500].map((time) => ({ time }));

@@ -13,7 +13,7 @@ import playwright
 
 from core.market.bands import BandChange, Ladder
 from core.market.session_view import Status, View
-from core.market.stream import BREAK, SCHEMA, SCORES, STATUSES, FrameKind, encode
+from core.market.stream import BREAK, SCHEMA, SCORES, FrameKind, encode
 from core.words.desk import TEMPERATURES, TOP_PS, next_words
 from tests.core.market.helpers import random_book
 
@@ -82,7 +82,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         "outcomes": [dict(zip(("time", "head", "truth"), one, strict=True)) for one in told],
         "breaks": [dict(zip(BREAK, one, strict=True)) for one in breaks],
         "scores": [dict(zip(SCORES, one, strict=True)) for one in scores],
-        "receivedMs": 1.5, "heardMs": 1.25, "status": STATUSES.index(Status.REPLAYING), "warm": 5, "provisional": 2,
+        "receivedMs": 1.5, "heardMs": 1.25, "warm": 5, "provisional": 2,
         "beganMs": 3.0, "tick": 0.01, "fine": 1.0, "coarse": 20.0,
     }  # fmt: skip
     return encode(content, kind), expected

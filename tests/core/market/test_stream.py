@@ -133,8 +133,8 @@ def test_a_snapshot_is_encoded_once_for_all_viewers(
     assert np.frombuffer(session.snapshot(10)[0])[3] == 10
     feed.send(StatusChange(state=FeedState.PAUSED))
     wait_until(lambda: session.status_now()[0] == "paused")
-    assert session.snapshot(20)[0] != session.snapshot(10)[0]
-    assert counted.call_count == 4  # other rows, another status
+    session.snapshot(10)
+    assert counted.call_count == 2  # other rows; a status is said by a message beside the frames
     feed.send(*books(ROWS[30:31]))
     wait_until(lambda: session.view(1).step == 31)
     assert np.frombuffer(session.snapshot(20)[0])[1] == 31
