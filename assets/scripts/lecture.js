@@ -25,20 +25,20 @@ class Stage {
     this.pointed = element("p", "lecture-pointed", this.page);
     this.notes = element("aside", "lecture-notes", this.page);
     this.notes.hidden = true;
-    this.votes = new Map();
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     document.addEventListener("keydown", (event) => this.key(event), { signal, capture: true });
     document.addEventListener("keyup", (event) => event.key === " " && !typing(event.target) && event.preventDefault(), { signal, capture: true });
     window.addEventListener("resize", () => this.fit(), { signal });
     window.addEventListener("popstate", () => this.open(), { signal });
-    this.root.addEventListener("pointerover", (event) => (this.pointed.textContent = event.target.closest("[data-said]")?.dataset.said ?? ""), { signal });
+    this.root.addEventListener("pointerover", (event) => (this.pointed.textContent = event.target.closest("[data-reading]")?.dataset.reading ?? ""), { signal });
     this.root.addEventListener("click", (event) => this.press(event.target), { signal });
     this.fit();
   }
 
   show(data) {
     this.data = data;
+    this.votes = new Map(JSON.parse(sessionStorage.getItem(`hands ${data.locale}`))); // of this lecture, until it is left
     this.number = new Intl.NumberFormat(data.locale, { maximumSignificantDigits: 3 });
     this.fixed = new Intl.NumberFormat(data.locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
     this.open();
@@ -89,11 +89,13 @@ class Stage {
     else if (act === "leave") this.leave();
     else if (vote) {
       this.votes.set(vote, (this.votes.get(vote) ?? 0) + 1);
+      sessionStorage.setItem(`hands ${this.data.locale}`, JSON.stringify([...this.votes]));
       this.draw();
     }
   }
 
   leave() {
+    sessionStorage.removeItem(`hands ${this.data.locale}`);
     const to = new URL(location.href);
     to.searchParams.delete("stop");
     to.searchParams.delete("dial");
@@ -157,7 +159,7 @@ class Stage {
       word.textContent = token.trim() || "␣";
       if (light) {
         word.style.setProperty("--light", Math.max(light[i], 0) / most);
-        word.dataset.said = `${token.trim()}: ${this.number.format(light[i])}`;
+        word.dataset.reading = `${token.trim()}: ${this.number.format(light[i])}`;
       }
       if (below) element("small", "", word).textContent = below[i];
     });
@@ -200,7 +202,7 @@ class Stage {
       bar.style.setProperty("--share", Math.abs(shares[i]) / top);
       if (was) bar.style.setProperty("--was", Math.abs(was[i]) / top);
       value.textContent = plain ? this.number.format(shares[i]) : share(shares[i], this.data.locale);
-      row.dataset.said = `${name.trim()}: ${this.number.format(shares[i])}${was ? ` ← ${this.number.format(was[i])}` : ""}`;
+      row.dataset.reading = `${name.trim()}: ${this.number.format(shares[i])}${was ? ` ← ${this.number.format(was[i])}` : ""}`;
     });
   }
 
@@ -221,7 +223,7 @@ class Stage {
         if (value === null) return;
         cell.style.setProperty("--light", Math.abs(value) / (whole ? all : Math.max(...values.map(Math.abs), 1e-9)));
         if (numbers) cell.textContent = this.fixed.format(value).replace(/^(-?)0(?=\D)/, "$1");
-        cell.dataset.said = `${rows[i]} → ${columns[j]}: ${this.number.format(value)}`;
+        cell.dataset.reading = `${rows[i]} → ${columns[j]}: ${this.number.format(value)}`;
       });
     });
   }
@@ -236,7 +238,7 @@ class Stage {
       picture.alt = "";
       if (!grid) {
         frame.style.setProperty("--light", light[i] / most);
-        frame.dataset.said = this.number.format(light[i]);
+        frame.dataset.reading = this.number.format(light[i]);
         return;
       }
       const patches = element("div", "lecture-patches", frame);
@@ -266,21 +268,22 @@ class Stage {
     });
   }
 
-  // Rows of numbers channel by channel, all on one zero line each.
-  channels(place, { rows }) {
+  // Rows of numbers channel by channel, all on one zero line each; as tall as each allows, or with `whole` in one scale.
+  channels(place, { rows, whole }) {
     const count = rows[0].values.length;
     const [w, each, left] = [1200, 400 / rows.length, 230];
     const chart = drawn("svg", { viewBox: `0 0 ${w} 400` }, place);
+    const all = rows.flatMap((row) => row.values);
     rows.forEach(({ name, values, value }, n) => {
       const zero = n * each + each / 2;
-      const most = Math.max(...values.map(Math.abs), 1e-9);
+      const most = Math.max(...(whole ? all : values).map(Math.abs), 1e-9);
       drawn("text", { x: 0, y: zero + 6 }, chart).textContent = name;
       if (value !== undefined) drawn("text", { x: w, y: zero + 6, "text-anchor": "end" }, chart).textContent = this.fixed.format(value);
       values.forEach((one, i) => {
         const tall = (Math.abs(one) / most) * (each / 2 - 6);
         const wide = (w - left - 110) / count;
         const bar = drawn("rect", { x: left + i * wide, y: one < 0 ? zero : zero - tall, width: wide - 3, height: tall + 1, class: one < 0 ? "lecture-below" : "" }, chart);
-        bar.dataset.said = `${name} · ${i + 1}: ${this.number.format(one)}`;
+        bar.dataset.reading = `${name} · ${i + 1}: ${this.number.format(one)}`;
       });
     });
   }

@@ -164,7 +164,7 @@ def pieces_of(pieces: Sequence[tuple[str, int]]) -> Frame:
     names, ids = zip(*pieces, strict=True)
     every = {"word": "".join(names), "wide": _file()["writer"]["width"], "all": _file()["writer"]["vocabulary"]}
     sentence = (
-        compose("“{word}” is one piece: row {row:,} of {all:,}, of {wide} numbers each.", row=ids[0] + 1, **every)
+        compose("“{word}” is one piece, number {id:,}: a row of {wide} numbers among {all:,}.", id=ids[0], **every)
         if len(ids) == 1
         else compose(
             "“{word}” falls apart into {count} pieces: each is a row of {wide} numbers among {all:,}.", count=len(ids), **every
@@ -177,7 +177,7 @@ def _neighbours(of: Any) -> StopView:
     frames = [
         Frame(
             compose(
-                "Of {all:,} rows that of “{near}” is nearest to “{word}”: the cosine is {cosine:.2f}.",
+                "Other spellings of “{word}” apart, the row of “{near}” is the nearest of {all:,}: the cosine is {cosine:.2f}.",
                 all=_file()["writer"]["vocabulary"],
                 near=one["near"][0][0].strip(),
                 word=one["word"],
@@ -293,14 +293,21 @@ def _mix() -> StopView:
             three=sum(weights[j] for j in order[:3]),
         )
         frames.append(Frame(sentence, [{"rows": rows}]))
-    return StopView(frames=frames, panels=[{"kind": "channels"}], dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
+    panels: list[Panel] = [{"kind": "channels", "whole": True}]
+    return StopView(frames=frames, panels=panels, dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
 
 
 def _how_large_when_warm(of: Any) -> StopView:
     at, warm = (TEMPERATURES.index(t) for t in (1.0, 2.0))
     now, then = (math.exp(of["scores"][0] / TEMPERATURES[i] - of["totals"][i]) for i in (at, warm))
     name = of["names"][0].strip()
-    sentence = compose("“{name}”, the likeliest, has {share:.1%} at temperature {t:g}.", name=name, share=now, t=1.0)
+    sentence = compose(
+        "After “{text}” comes “{name}” with {share:.1%} at temperature {t:g}: the likeliest.",
+        text=of["text"],
+        name=name,
+        share=now,
+        t=1.0,
+    )
     answer = compose(
         "{share:.2%} at temperature {t:g}: scores are halved, so that all {all:,} tokens come nearer to each other.",
         share=then,
@@ -427,7 +434,9 @@ def _roles(of: Any) -> StopView:
 def _rest(of: Any) -> StopView:
     every = [one for layer in of["first"] for one in layer]
     sentence = compose(
-        "{mean:.0%} of all looks rest on the first token; {count} of {all} heads put more than half of theirs there.",
+        "After “{first}” {mean:.0%} of all looks rest on it, the first of {tokens}; in {count} of {all} heads more than half.",
+        first=of["tokens"][0],
+        tokens=len(of["tokens"]),
         mean=sum(every) / len(every),
         count=sum(one > 0.5 for one in every),
         all=len(every),
@@ -450,14 +459,19 @@ def _moved() -> StopView:
     tokens = _file()["ordered"]
     frames = []
     for one in orders:
-        names = [tokens[0], *(tokens[1 + i] for i in one["order"]), tokens[-1]]
+        places = [0, *(1 + i for i in one["order"]), len(tokens) - 1]
+        names = [tokens[i] for i in places]
+        most = {  # by how much a weight changes, beside that of the same two words as they were
+            of: max(abs(one[of][i][j] - orders[0][of][a][b]) for i, a in enumerate(places) for j, b in enumerate(places))
+            for of in ("without", "with")
+        }
         sentence = (
             compose("The words as they were: each row now follows its word, with positions and without.")
             if one is orders[0]
             else compose(
-                "Without positions a row moves with its word and changes by {without:.6f} at most; with them, by {with_:.2f}.",
-                without=one["off_without"],
-                with_=one["off_with"],
+                "Without positions a weight moves with its words and changes by {without:.2f} at most; with them by {with_:.2f}.",
+                without=most["without"],
+                with_=most["with"],
             )
         )
         frames.append(Frame(sentence, [{"rows": names, "columns": names, "cells": one[of]} for of in ("without", "with")]))
@@ -552,7 +566,7 @@ def _triangle(of: Any) -> StopView:
 def _ahead() -> StopView:
     toy = _file()["toy"]
     sentence = compose(
-        "Who looks ahead copies: {seen:.2f} nats, and alone {alone:.2f}. The masked one has {causal:.2f}, of least {least:.2f}.",
+        "Who looks ahead copies: {seen:.2f} nats, {alone:.2f} alone. The masked one has {causal:.2f}; the least is {least:.2f}.",
         seen=toy["ahead"]["seen"],
         alone=toy["ahead"]["alone"],
         causal=toy["causal"]["alone"],
@@ -592,9 +606,11 @@ def _most_of_book() -> tuple[str, float]:
 def _which_group() -> StopView:
     names, (most, gives) = _groups(), _most_of_book()
     of = list(_file()["book"]["gives"])
-    sentence = compose("“Up less down” hangs on {count} groups of numbers.", count=len(of))
+    sentence = compose(
+        "“Up less down” hangs on {count} groups of numbers, here of {market}.", count=len(of), market=_file()["book"]["market"]
+    )
     answer = compose(
-        "“{name}”: without it, up less down moves by {change:.2f}, more than without any other.",
+        "“{name}”: put back to the hour's mean it moves “up less down” by {change:.2f}, more than any other.",
         name=names[most],
         change=abs(gives),
     )
@@ -604,7 +620,7 @@ def _which_group() -> StopView:
 def _book() -> StopView:
     book, names, (most, gives) = _file()["book"], _groups(), _most_of_book()
     sentence = compose(
-        "Up {up:.0%}, down {down:.0%}. What counts most is “{name}”: without it, up less down moves by {change:.2f}.",
+        "Up {up:.0%}, down {down:.0%}. “{name}”, put back to the hour's mean, moves “up less down” most: by {change:.2f}.",
         up=book["probabilities"][2],
         down=book["probabilities"][0],
         name=names[most],
@@ -616,7 +632,7 @@ def _book() -> StopView:
             "sources": [book["picture"]],
             "light": book["looks"],
             "grid": [1, len(book["looks"])],
-            "title": compose("{market}, an order book's sizes over time", market=book["market"]),
+            "title": compose("{market}: sizes over time, bright where the newest looks", market=book["market"]),
         },
         {
             "kind": "bars",
@@ -634,7 +650,7 @@ def _photograph() -> StopView:
     frames = [
         Frame(
             compose(
-                "Head {n} puts {share:.0%} of its look on what stands out, which covers {area:.0%} of the picture.",
+                "Of its look at the picture head {n} puts {share:.0%} on what stands out, which covers {area:.0%}.",
                 n=n,
                 share=share,
                 area=seen["area"],
@@ -659,11 +675,14 @@ def _film() -> StopView:
     frames = []
     for one in film["glosses"]:
         looks = [one["looks"][at] for at in film["shown"]]
+        most = looks.index(max(looks))
         sentence = compose(
-            "At {at:.1f} s it is surest of {gloss}, and looks most at the picture of {most:.1f} s.",
+            "At {at:.1f} s it is surest of “{gloss}”, and of {count} pictures looks most at number {n}, of {most:.1f} s.",
             at=film["seconds"][one["peak"]],
             gloss=one["gloss"],
-            most=film["seconds"][film["shown"][looks.index(max(looks))]],
+            count=len(looks),
+            n=most + 1,
+            most=film["seconds"][film["shown"][most]],
         )
         frames.append(Frame(sentence, [{"light": looks}]))
     panels: list[Panel] = [{"kind": "pictures", "sources": film["pictures"]}]
@@ -680,7 +699,7 @@ def _how_large_without(of: Any) -> StopView:
         other=of["others"][0],
         count=len(heads),
     )
-    return _asked(sentence, answer, *_sizes(of["copying"][0]))
+    return _asked(sentence, answer, *_sizes(of["copying"][0]), [{"kind": "tokens", "tokens": of["tokens"]}])
 
 
 def _switched_off(of: Any, opened: str) -> StopView:

@@ -60,7 +60,7 @@ SEEDS: Final = 5
 COPYING: Final[tuple[Head, ...]] = ((18, 6), (17, 3), (17, 4), (23, 2), (23, 7), (18, 7))
 """Six heads that copy, from 0."""
 OTHERS: Final[tuple[Head, ...]] = ((18, 5), (17, 2), (17, 1), (23, 1), (23, 6), (18, 4))
-"""Six others of the same layers, each the one beside."""
+"""Six others of the same layers."""
 ROLES: Final[dict[str, Head]] = {"before": (16, 0), "induction": (18, 6), "same": (14, 3), "first": (18, 8)}
 """The strongest head of each role."""
 BITES: Final = "the dog bites the man"
@@ -159,13 +159,11 @@ def roles(one: Writer, text: str) -> dict[str, Any]:
 
 @torch.no_grad()
 def orders(reader: SentenceReader) -> list[dict[str, Any]]:
-    """The words in other orders, with and without positions: one head's map, and how far vectors are from merely moving."""
+    """The words in other orders, with and without positions: one head's map."""
     model, ids = reader.model, reader.tokenizer.encode(BITES).ids
     segment, found = model.segment, []
-    firsts: dict[str, torch.Tensor] = {}
     for order in ORDERS:
         moved = torch.tensor([[ids[0], *(ids[1 + i] for i in order), ids[-1]]])
-        places = [0, *(1 + i for i in order), len(ids) - 1]
         row: dict[str, Any] = {"order": list(order)}
         for name in ("without", "with"):
             x = model.norm(model.words(moved) + segment) if name == "without" else model.embedded(moved)
@@ -173,9 +171,6 @@ def orders(reader: SentenceReader) -> list[dict[str, Any]]:
                 x, weights = layer(x, return_attention=True)
                 if number == trained_head.LAYER:
                     row[name] = np.round(weights[0, trained_head.HEAD - 1].numpy(), 4).tolist()
-            first = firsts.setdefault(name, x[0])
-            off = (x[0] - first[places]).norm(dim=1) / first[places].norm(dim=1)
-            row[f"off_{name}"] = float(f"{float(off.max()):.2g}")
         found.append(row)
     return found
 
