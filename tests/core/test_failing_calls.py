@@ -207,10 +207,10 @@ def test_a_recording(tmp_path: Path, goes_on: bool) -> None:
 
 
 def test_a_recording_with_its_journal(tmp_path: Path) -> None:
-    shelf, rows = tmp_path / "shelf", random_book(24 + 10, 3)
+    shelf, rows = tmp_path / "shelf", random_book(24 + 6, 3)
     predictor = tiny_predictor(shelf, random_book(180, 3))
     find = known_predictors(shelf)
-    rows = BookRows(timestamps=TURN - 250 * (24 + 5) + 250 * np.arange(len(rows)), levels=rows.levels)
+    rows = BookRows(timestamps=TURN - 250 * (24 + 2) + 250 * np.arange(len(rows)), levels=rows.levels)
 
     def work(folder: Path, acknowledged: list[int]) -> None:
         one = Journalled(folder, predictor)
