@@ -110,10 +110,10 @@ function readRule(value) {
   return KINDS.includes(kind) && size > 0 ? { kind, size: Number(size) } : null;
 }
 
-// The alerts with their form, a dialog. `said`: called with the sentence of one that went off; `changed`: when one is set or removed.
+// The alerts with their form, a dialog. `announce`: called with the sentence of one that went off; `changed`: when one is set or removed.
 export class ReaderAlerts {
-  constructor(parent, store, said, changed) {
-    Object.assign(this, { store, said, changed, alerts: readRules(kept()).map(watched) });
+  constructor(parent, store, announce, changed) {
+    Object.assign(this, { store, announce, changed, alerts: readRules(kept()).map(watched) });
     this.dialog = element("dialog", "terminal-alerting", parent);
     this.dialog.addEventListener("keydown", (event) => event.stopPropagation()); // the page's keys are not for who fills this in
   }
@@ -144,7 +144,7 @@ export class ReaderAlerts {
     const { labels, symbol, head } = this.config;
     const words = rule.kind === "feed" ? labels.alertFeed[fresh ? 1 : 0] : this.words({ ...rule, call: row.calls[head] });
     const text = fillIn(labels.alertText, { symbol, rule: words });
-    this.said(text);
+    this.announce(text);
     sound();
     try {
       if (globalThis.Notification?.permission === "granted") new Notification(document.title, { body: text });

@@ -145,8 +145,8 @@ export class AnswerPanel {
   drawScore(score, store) {
     const { labels, rivals, arrows, classes, fee } = this.config;
     const number = (value, places = 0) => this.format.number(value, places);
-    const said = { ".standing": [standingWords, score], ".here": [hereWords, leadHere(score)] };
-    for (const [name, [words, lead]] of Object.entries(said)) {
+    const sentences = { ".standing": [standingWords, score], ".here": [hereWords, leadHere(score)] };
+    for (const [name, [words, lead]] of Object.entries(sentences)) {
       put(this.find(name), words(score ?? { independent: 0 }, this.config, this.format));
       mark(this.find(name), "data-standing", Number.isFinite(lead?.perCall) ? STANDINGS[lead.standing] : "none");
     }

@@ -20,10 +20,10 @@ export function reasonWords({ lean, usual, gives, states }, { labels }, format) 
   const pushing = strong.filter((i) => gives[i] * lean > 0).slice(0, NAMED);
   const against = strong.find((i) => gives[i] * lean < 0);
   const words = { way: labels.ways[lean > 0 ? 1 : 0], lean: format.push(lean), reasons: pushing.map(named).join(", ") };
-  const said = [fillIn(pushing.length ? labels.reasonsLean : labels.reasonsLeanAlone, words)];
-  if (against !== undefined) said.push(fillIn(labels.reasonsAgainst, { reason: named(against) }));
-  if (Math.abs(usual) >= USUAL) said.push(fillIn(labels.reasonsUsual, { usual: format.push(usual) }));
-  return said.join(" ");
+  const sentences = [fillIn(pushing.length ? labels.reasonsLean : labels.reasonsLeanAlone, words)];
+  if (against !== undefined) sentences.push(fillIn(labels.reasonsAgainst, { reason: named(against) }));
+  if (Math.abs(usual) >= USUAL) sentences.push(fillIn(labels.reasonsUsual, { usual: format.push(usual) }));
+  return sentences.join(" ");
 }
 
 // The heading over the reasons, and the word in place of them where there are none; `rows`: since the last gap.

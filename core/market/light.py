@@ -3,7 +3,7 @@
 Both explain P(up) - P(down) against the market's own mean of the last hour: six groups that are put back to it one at a time
 (`core.market.reasons`), and integrated gradients from it at eight points of the line (Sundararajan et al. 2017, the measure that
 reaches furthest below chance in the deletion test of the shipped model, D38): as many points as a processor can spare beside a
-live market. One window is explained at a time, for all who watch; then it rests nine times as long as that took.
+live market. One window is explained at a time, for all who watch; between two it rests by the processor's time that one took.
 """
 
 import asyncio
@@ -32,8 +32,15 @@ from core.market.reasons import Place, Reasons, Recalibrate, UsualInputs, window
 
 NODES: Final = 8
 EVERY_S: Final = 1.0
+FRESH_S: Final = 2.0
+"""Age of a light at which the next one is to be on the screen."""
+SENDING_S: Final = 0.3
+"""Part of that for noticing that a light is due, and for sending it."""
 SHARE: Final = 0.1
-"""Of one core, at most, for all markets together."""
+"""Of one core, for all markets together, where the lights stay fresh with it."""
+MOST: Final = 0.25
+"""Of one core, at most: a feed of a thousand messages a second makes a computation wait so long for its turns that resting nine
+times its work would leave a light of ten seconds on the screen."""
 COLUMNS: Final = tuple(4 * level + side for side in (0, 2) for level in range(10))
 """Price columns of the ten levels of each side."""
 CELLS: Final = 200
@@ -176,11 +183,11 @@ class LightKeeper:
             return known[1] if known is not None else None
         self._busy = True
         try:
-            light = await asyncio.get_running_loop().run_in_executor(self._pool, self._explain, session, head)
+            light, work = await asyncio.get_running_loop().run_in_executor(self._pool, self._explain, session, head)
+            stays_fresh = FRESH_S - SENDING_S - (self._clock() - began)  # where the next one takes as long as this one
+            self._rests_until = began + max(work / MOST, min(work / SHARE, stays_fresh))
         finally:
             self._busy = False
-            done = self._clock()
-            self._rests_until = done + (done - began) * (1 / SHARE - 1)
         if light is None:
             kept.pop(head, None)
         else:
@@ -194,13 +201,15 @@ class LightKeeper:
         """
         return await asyncio.get_running_loop().run_in_executor(self._pool, _without, session, head, place)
 
-    def _explain(self, session: Any, head: int) -> WindowLight | None:
+    def _explain(self, session: Any, head: int) -> tuple[WindowLight | None, float]:
+        """The light, and the seconds that the processor worked for it."""
+        began = time.thread_time()
         newest: NewestWindow | None = session.newest_window(head)
         if newest is None:
-            return None
+            return None, 0.0
         if session not in self._markets:
             self._markets[session] = MarketLight(newest.predictor, newest.entry)
-        return self._markets[session].explain(newest)
+        return self._markets[session].explain(newest), time.thread_time() - began
 
 
 def _without(session: Any, head: int, place: Place) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ import secrets
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -68,25 +68,28 @@ TICKETS: Final[BoundedStore[Ticket]] = BoundedStore(
 
 
 class SessionNotices:
-    """State shared by the viewers of a session, done once for all of them: its status, and keeping it running.
+    """State shared by the viewers of a session, done once for all of them: its status, its light, and keeping it running.
 
     Attributes:
         number: of the newest change. status: the session's, its feed's message, the states of the market that pass, and its day.
         viewers: how many sockets each has. ended: done once the session no longer runs.
+        wanted: heads whose light was asked for since the last look. lights: the newest, by head.
     """
 
     def __init__(self, session: MarketSession) -> None:
         self.number, self.status = 0, (*session.status_now(), session.situations(), session.day())
         self.viewers: Counter[str] = Counter()
+        self.wanted: set[int] = set()
+        self.lights: dict[int, WindowLight] = {}
         self._session = session
         self._snapshots: dict[int, asyncio.Task[tuple[bytes, int]]] = {}  # under way, by their rows
         self.ended = asyncio.create_task(self._keep_running())
-        self._task = asyncio.create_task(self._look())
+        self._tasks = [asyncio.create_task(self._look()), asyncio.create_task(self._renew_lights())]
 
     def stop(self) -> None:
         """After the last viewer."""
-        self.ended.cancel()
-        self._task.cancel()
+        for task in (self.ended, *self._tasks):
+            task.cancel()
 
     async def _keep_running(self) -> None:
         """Keep the feed running for the viewers; return where it runs no more, or anew in another session."""
@@ -117,6 +120,19 @@ class SessionNotices:
                     async with asyncio.timeout(STATUS_EVERY_S):
                         await subscription.changed.wait()
                 subscription.changed.clear()
+
+    async def _renew_lights(self) -> None:
+        """Wake the viewers for a new light; of several heads the one that waits longest comes first."""
+        while True:
+            await asyncio.sleep(EVERY_S / 5)
+            heads, self.wanted = self.wanted, set()
+            for head in sorted(heads, key=lambda head: self.lights[head].timestamp if head in self.lights else 0):
+                light = await keeper().newest(self._session, head)
+                if light is None:
+                    self.lights.pop(head, None)  # that from before a gap
+                elif light is not self.lights.get(head):
+                    self.lights[head] = light
+                    self._session.frames.stream.wake()
 
 
 _notices: dict[MarketSession, SessionNotices] = {}
@@ -156,8 +172,10 @@ class Progress:
     read: int = 0
     head: int | None = None
     """The head whose light the viewer asked for."""
-    place: tuple[float, float] | None = None
+    place: tuple[float, float] = 0.0, 0.0
     """The price, and its step, without which the viewer asks for an answer."""
+    asks: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while that question stands open."""
 
     @property
     def unread(self) -> int:
@@ -180,7 +198,6 @@ async def market_stream(websocket: WebSocket) -> None:
         tasks = [
             asyncio.create_task(_send(websocket, ticket, session, notices, subscription, progress)),
             asyncio.create_task(_receive(websocket, session, subscription, progress)),
-            asyncio.create_task(_send_light(websocket, session, progress)),
             asyncio.create_task(_answer_without(websocket, session, progress)),
         ]
         try:
@@ -204,7 +221,7 @@ async def _send(
     progress: Progress,
 ) -> None:
     stream = session.frames.stream
-    version, noticed, day = -1, -1, None
+    version, noticed, day, lit = -1, -1, None, None
     while True:
         subscription.changed.clear()
         if noticed != notices.number:
@@ -231,32 +248,25 @@ async def _send(
             for frame in frames:
                 progress.sent += 1
                 await websocket.send_bytes(frame)
+        if progress.head is not None and progress.unread < MAX_UNREAD:
+            notices.wanted.add(progress.head)
+            light = notices.lights.get(progress.head)
+            if light is not None and light is not lit:
+                lit = light
+                await websocket.send_text(light.message)
         await subscription.changed.wait()
-
-
-async def _send_light(websocket: WebSocket, session: MarketSession, progress: Progress) -> None:
-    """Send the light of the head that the viewer looks at, where it is newer than what was sent."""
-    sent: WindowLight | None = None
-    while True:
-        await asyncio.sleep(EVERY_S / 5)
-        if progress.head is None or progress.unread >= MAX_UNREAD:
-            continue
-        light = await keeper().newest(session, progress.head)
-        if light is not None and light is not sent:
-            sent = light
-            await websocket.send_text(light.message)
 
 
 async def _answer_without(websocket: WebSocket, session: MarketSession, progress: Progress) -> None:
     """Answer the viewer's newest question, two a second at most."""
     while True:
+        await progress.asks.wait()
+        if progress.head is not None and progress.unread < MAX_UNREAD:
+            progress.asks.clear()
+            answer = await keeper().without(session, progress.head, progress.place)
+            if answer is not None:
+                await websocket.send_json({"without": answer})
         await asyncio.sleep(ANSWER_EVERY_S)
-        if progress.place is None or progress.head is None or progress.unread >= MAX_UNREAD:
-            continue
-        place, progress.place = progress.place, None
-        answer = await keeper().without(session, progress.head, place)
-        if answer is not None:
-            await websocket.send_json({"without": answer})
 
 
 def _place_of(text: str) -> tuple[float, float]:
@@ -285,9 +295,11 @@ async def _receive(websocket: WebSocket, session: MarketSession, subscription: S
             if text.startswith("light"):
                 wanted = text.removeprefix("light").strip()
                 progress.head = range(len(session.predictor.heads))[int(wanted)] if wanted else None
+                subscription.changed.set()
                 continue
             if text.startswith("without "):
                 progress.place = _place_of(text)
+                progress.asks.set()
                 continue
             read = int(text)
         except (WebSocketDisconnect, ValueError, KeyError, IndexError):

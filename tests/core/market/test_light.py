@@ -76,39 +76,47 @@ def test_cells_are_what_counts_beyond_its_mean_over_the_windows_before() -> None
 
 
 class CountingKeeper(LightKeeper):
-    """Explains nothing, and counts how often it would; one computation takes `cost` seconds of the clock."""
+    """Explains nothing, and notes when it would; one computation takes `lasts` seconds, of which the processor works `work`."""
 
-    def __init__(self, cost: float) -> None:
-        self.now, self.cost, self.asked, self.whole = 0.0, cost, 0, True
+    def __init__(self, lasts: float, work: float) -> None:
+        self.now, self.lasts, self.work, self.whole = 0.0, lasts, work, True
+        self.began: list[float] = []
         super().__init__(clock=lambda: self.now)
 
     def _explain(self, session: object, head: int) -> Any:
-        self.asked += 1
-        self.now += self.cost
-        return object() if self.whole else None
+        self.began.append(self.now)
+        self.now += self.lasts
+        return object() if self.whole else None, self.work
 
 
 class Session:
     """Stands for one that is watched."""
 
 
-def test_it_is_computed_once_for_all_and_takes_a_tenth_of_a_core_at_most() -> None:
-    keeper, session = CountingKeeper(cost=0.2), Session()
+@pytest.mark.parametrize(
+    ("lasts", "work", "every"),
+    [
+        (0.02, 0.02, 1.0),  # once a second
+        (0.15, 0.15, 1.5),  # a tenth of a core
+        (0.4, 0.2, 1.3),  # the next is there after 1.7 s
+        (0.7, 0.7, 2.8),  # a quarter of a core
+    ],
+)
+def test_it_is_computed_once_for_all_and_no_oftener_than_keeps_it_fresh(lasts: float, work: float, every: float) -> None:
+    keeper, session = CountingKeeper(lasts, work), Session()
 
     async def watch() -> None:
-        for _ in range(100):  # ten seconds of three viewers, two of one head
-            await keeper.newest(session, 0)
-            await keeper.newest(session, 0)
-            await keeper.newest(session, 1)
-            keeper.now += 0.1
+        while keeper.now < 30:  # three viewers of one head
+            for _ in range(3):
+                await keeper.newest(session, 0)
+            keeper.now += 0.01
 
     asyncio.run(watch())
-    assert keeper.asked * keeper.cost <= 0.1 * keeper.now + keeper.cost
-    assert keeper.asked >= 4
+    assert np.diff(keeper.began) == pytest.approx(every, abs=0.025)
 
 
 def test_no_light_without_a_whole_window() -> None:
-    keeper, session = CountingKeeper(cost=0.01), Session()
+    keeper, session = CountingKeeper(lasts=0.01, work=0.01), Session()
     assert asyncio.run(keeper.newest(session, 0)) is not None
     keeper.whole, keeper.now = False, 5.0
     assert asyncio.run(keeper.newest(session, 0)) is None
