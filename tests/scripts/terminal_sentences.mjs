@@ -21,12 +21,12 @@ const format = {
 };
 // Of each rule, and of the proposed ones: itself, its words, how often it would have gone off, and what is said when it does.
 const alertWords = ({ rules, rows, trades }) => {
-  let said;
+  let announced;
   const store = { rows, trades, provisional: 0, newest: rows.at(-1) };
-  const alerts = Object.assign(Object.create(ReaderAlerts.prototype), { store, format, config: { ...config, head: 0, symbol: "X" }, said: (text) => (said = text) });
+  const alerts = Object.assign(Object.create(ReaderAlerts.prototype), { store, format, config: { ...config, head: 0, symbol: "X" }, announce: (text) => (announced = text) });
   return [...rules, ...["call", "price", "trade", "wall"].map((kind) => alerts.propose(kind))].map((rule) => {
     alerts.goOff(rule, rows.at(-1), true);
-    return [rule, alerts.words(rule), alerts.pastWords(rule), said];
+    return [rule, alerts.words(rule), alerts.pastWords(rule), announced];
   });
 };
 const words = (state) => {
