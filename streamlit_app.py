@@ -135,6 +135,7 @@ if streamlit_private.this_run() is None:
     streamlit_private.share_locks()
     streamlit_private.keep_addresses()
     streamlit_private.ask_nobody()
+    streamlit_private.look_for_no_emoji_in_letters()
     log_output.set_up()  # before the server writes its first line
     sys.setswitchinterval(SWITCH_S)
     base = navigation.base_path()

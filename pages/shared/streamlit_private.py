@@ -10,13 +10,14 @@ from weakref import WeakValueDictionary
 
 import uvicorn.config
 from starlette.types import ASGIApp
-from streamlit import net_util
+from streamlit import net_util, string_util
 from streamlit.runtime import Runtime
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state import SafeSessionState, SessionState
 
 _plain = SafeSessionState.__init__
+_leading_emoji = string_util.extract_leading_emoji
 _locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """By the identity of the state, which lives as long as what holds its lock."""
 _finding = threading.Lock()
@@ -61,6 +62,18 @@ def keep_addresses() -> None:
 def ask_nobody() -> None:
     """Have Streamlit ask no server of the internet for this machine's own address, which it does to print it at the start."""
     net_util.get_external_ip = lambda: None
+
+
+def look_for_no_emoji_in_letters() -> None:
+    """Have Streamlit load its list of emojis for no label that begins with a letter, as "Español" does on every page.
+
+    Its expression over all emojis takes a second of processor time, which the first visit after a start waits for.
+    """
+    string_util.extract_leading_emoji = _emoji_before_letters
+
+
+def _emoji_before_letters(text: str) -> tuple[str, str]:
+    return ("", text) if text[:1].isalpha() and text < "\u0250" else _leading_emoji(text)  # Latin letters: none is an emoji
 
 
 def _unwrapped(app: ASGIApp, trusted_hosts: object) -> ASGIApp:

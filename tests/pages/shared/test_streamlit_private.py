@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import streamlit
 import uvicorn
+from streamlit import string_util
+from streamlit.emojis import ALL_EMOJIS
 from streamlit.runtime import Runtime
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -47,6 +49,16 @@ def test_the_server_hands_on_the_other_ends_own_address(monkeypatch: pytest.Monk
     assert served() is not app  # as it is without us
     streamlit_private.keep_addresses()
     assert served() is app
+
+
+def test_a_label_of_letters_needs_no_list_of_emojis(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = string_util.extract_leading_emoji
+    monkeypatch.setattr(string_util, "extract_leading_emoji", plain)
+    streamlit_private.look_for_no_emoji_in_letters()
+    for text in (*(f"{emoji} Fool it" for emoji in ALL_EMOJIS), "1\ufe0f\u20e3", "\u2139 info", "¿Por qué?", "Español", "Épocas"):
+        assert string_util.extract_leading_icon(text) == plain(text), text
+    monkeypatch.setitem(sys.modules, "streamlit.emojis", None)
+    assert string_util.extract_leading_icon("Español") == ("", "Español")
 
 
 def opened(state: SessionState) -> SafeSessionState:
