@@ -67,28 +67,47 @@ TICKETS: Final[BoundedStore[Ticket]] = BoundedStore(
 """Tickets by their secret text."""
 
 
+@dataclass
+class Progress:
+    """Frames that a viewer was sent, and those it says it has read."""
+
+    sent: int = 0
+    read: int = 0
+    head: int | None = None
+    """The head whose light the viewer asked for."""
+    place: tuple[float, float] = 0.0, 0.0
+    """The price, and its step, without which the viewer asks for an answer."""
+    asks: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while that question stands open."""
+
+    @property
+    def unread(self) -> int:
+        """Frames on their way."""
+        return self.sent - self.read
+
+
 class SessionNotices:
     """State shared by the viewers of a session, done once for all of them: its status, its light, and keeping it running.
 
     Attributes:
         number: of the newest change. status: the session's, its feed's message, the states of the market that pass, and its day.
-        viewers: how many sockets each has. ended: done once the session no longer runs.
-        wanted: heads whose light was asked for since the last look. lights: the newest, by head.
+        viewers: how many sockets each has. ended: done once the session no longer runs. tasks: done by a fault alone.
+        readers: what each socket was sent and asks for. lights: the newest, by head.
     """
 
     def __init__(self, session: MarketSession) -> None:
         self.number, self.status = 0, (*session.status_now(), session.situations(), session.day())
         self.viewers: Counter[str] = Counter()
-        self.wanted: set[int] = set()
+        self.readers: list[Progress] = []
         self.lights: dict[int, WindowLight] = {}
         self._session = session
         self._snapshots: dict[int, asyncio.Task[tuple[bytes, int]]] = {}  # under way, by their rows
         self.ended = asyncio.create_task(self._keep_running())
-        self._tasks = [asyncio.create_task(self._look()), asyncio.create_task(self._renew_lights())]
+        self.tasks = [asyncio.create_task(self._look()), asyncio.create_task(self._renew_lights())]
 
     def stop(self) -> None:
         """After the last viewer."""
-        for task in (self.ended, *self._tasks):
+        for task in (self.ended, *self.tasks):
             task.cancel()
 
     async def _keep_running(self) -> None:
@@ -122,10 +141,13 @@ class SessionNotices:
                 subscription.changed.clear()
 
     async def _renew_lights(self) -> None:
-        """Wake the viewers for a new light; of several heads the one that waits longest comes first."""
+        """Wake the viewers for a new light; of several heads the one that waits longest comes first.
+
+        Where the feed is paused too: after a step the newest window may have to wait until the processor is free again.
+        """
         while True:
             await asyncio.sleep(EVERY_S / 5)
-            heads, self.wanted = self.wanted, set()
+            heads = {one.head for one in self.readers if one.head is not None and one.unread < MAX_UNREAD}
             for head in sorted(heads, key=lambda head: self.lights[head].timestamp if head in self.lights else 0):
                 light = await keeper().newest(self._session, head)
                 if light is None:
@@ -139,14 +161,16 @@ _notices: dict[MarketSession, SessionNotices] = {}
 
 
 @contextlib.contextmanager
-def notices_of(session: MarketSession, ticket: Ticket) -> Iterator[SessionNotices]:
+def notices_of(session: MarketSession, ticket: Ticket, progress: Progress) -> Iterator[SessionNotices]:
     """The session's notices, shared by its viewers and ended with the last of them."""
     notices = _notices.get(session) or _notices.setdefault(session, SessionNotices(session))
     notices.viewers[ticket.viewer] += 1
+    notices.readers.append(progress)
     try:
         yield notices
     finally:
         notices.viewers -= Counter([ticket.viewer])  # drops those who have no socket left
+        notices.readers = [one for one in notices.readers if one is not progress]
         if not notices.viewers:
             _notices.pop(session, None)
             notices.stop()
@@ -164,25 +188,6 @@ def described(situations: Iterable[Since], language: str) -> list[dict[str, Any]
     ]
 
 
-@dataclass
-class Progress:
-    """Frames that a viewer was sent, and those it says it has read."""
-
-    sent: int = 0
-    read: int = 0
-    head: int | None = None
-    """The head whose light the viewer asked for."""
-    place: tuple[float, float] = 0.0, 0.0
-    """The price, and its step, without which the viewer asks for an answer."""
-    asks: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set while that question stands open."""
-
-    @property
-    def unread(self) -> int:
-        """Frames on their way."""
-        return self.sent - self.read
-
-
 async def market_stream(websocket: WebSocket) -> None:
     """Serve one viewer until it leaves, or the session runs no more."""
     ticket = TICKETS.find(websocket.query_params.get("ticket", ""))
@@ -194,7 +199,7 @@ async def market_stream(websocket: WebSocket) -> None:
     if session is None:
         await websocket.close(code=NOT_RUNNING)
         return
-    with session.frames.stream.subscribe() as subscription, notices_of(session, ticket) as notices:
+    with session.frames.stream.subscribe() as subscription, notices_of(session, ticket, progress) as notices:
         tasks = [
             asyncio.create_task(_send(websocket, ticket, session, notices, subscription, progress)),
             asyncio.create_task(_receive(websocket, session, subscription, progress)),
@@ -202,7 +207,7 @@ async def market_stream(websocket: WebSocket) -> None:
         ]
         try:
             if await asyncio.to_thread(notices.join, ticket.viewer):
-                await asyncio.wait([*tasks, notices.ended], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait([*tasks, notices.ended, *notices.tasks], return_when=asyncio.FIRST_COMPLETED)
             if not any(task.done() for task in tasks):
                 with contextlib.suppress(RuntimeError):  # it left meanwhile
                     await websocket.close(code=NOT_RUNNING)
@@ -249,7 +254,6 @@ async def _send(
                 progress.sent += 1
                 await websocket.send_bytes(frame)
         if progress.head is not None and progress.unread < MAX_UNREAD:
-            notices.wanted.add(progress.head)
             light = notices.lights.get(progress.head)
             if light is not None and light is not lit:
                 lit = light

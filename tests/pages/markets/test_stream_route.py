@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import numpy as np
 import pytest
@@ -128,6 +128,23 @@ def test_a_question_about_a_price_is_answered_of_the_newest_window(session: Mark
             assert newest is not None and answer["time"] == newest.timestamps[-1] and answer["head"] == 1
             assert answer["price"] == price and answer["size"] == ROWS.levels[BEGUN - 1, 1]
             visitor.say("without a price")  # is none: the viewer is let go
+
+    run(test)
+
+
+def test_a_light_that_must_wait_for_the_processor_comes_without_a_further_step(
+    session: MarketSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    light = Mock(message='{"light": 1}', timestamp=1)
+    rests = Mock(newest=AsyncMock(side_effect=[None, None, *[light] * 200]))
+    monkeypatch.setattr(stream_route, "keeper", lambda: rests)
+
+    async def test() -> None:
+        async with visiting(session, 2) as visitors:
+            for visitor in visitors:
+                visitor.say("light 1")
+            for visitor in visitors:
+                assert await visitor.text() == {"light": 1}
 
     run(test)
 
