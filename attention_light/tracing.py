@@ -1,4 +1,4 @@
-"""Capture of the attention maps of any torch model while it runs.
+"""Capture of the attention maps of a torch model while it runs.
 
 Seen, wherever a model has it from: `scaled_dot_product_attention`, `nn.MultiheadAttention` and its subclasses, and a softmax over
 the last axis whose result multiplies values. Kept is what the softmax gave, before dropout, of one item of the batch. The mode
