@@ -195,6 +195,26 @@ def test_the_server_answers_before_torch_is_loaded() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
+ON_THE_WAY = (
+    ("attention_observatory", {"torch", "pandas", "core"}),
+    ("core.market.formats.bounded", {"torch"}),  # which takes three seconds and 200 MB to load, at each file
+    (
+        "core.models.tlob",
+        {f"core.models.{name}" for name in ("cct", "dinov2", "iiga", "minilm", "smollm2", "transformer", "vit")},
+    ),
+    ("core.market.feeds.live, core.market.feeds.catalogue, core.market.store.index, core.market.recorder", {"ccxt"}),
+)
+"""What is imported in turn -> what is not there afterwards, since its first use imports it."""
+
+
+def test_what_is_used_later_is_imported_later() -> None:
+    code = "import sys\n" + "".join(
+        f"import {names}\nassert not {absent!r} & sys.modules.keys(), {names!r}\n" for names, absent in ON_THE_WAY
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_command_line_trains_on_a_bare_machine() -> None:
     """By running it with every other direct dependency of the app made impossible to import."""
     others = {

@@ -18,6 +18,7 @@ from core.words.writer_files import WRITER_FILES
 from lab.training.iiga_hands import SIGN_NAMES
 from tests.core.market.helpers import EXCERPTS, frame_from_rows, random_book
 from tests.core.market.journals import recorded
+from tests.core.signs.tiny import save_tiny
 from tests.core.training.test_tlob_run import SMALL
 from tests.core.vision.test_photographs import PHOTOS
 from tests.lab.training.test_iiga import TINY
@@ -68,6 +69,7 @@ def garment_photographs() -> None:
 
 def digits() -> None:
     link(Path("FOLDER"), FIXTURES / "signs" / "digits")
+    save_tiny(Path("TINY"))
 
 
 def hands() -> None:
@@ -98,7 +100,7 @@ def watched() -> None:
 
 
 def played() -> None:
-    rows = read_market([EXCERPTS[0]])
+    rows = read_market([EXCERPTS[0]])[:160]
     made = recorded(Path("made"), rows, load_predictor(), spelling="live/binance/BTC/USDT BTC/USDT")
     Path("recordings/binance-BTC-USDT").mkdir(parents=True)
     made[0].parents[1].rename("recordings/binance-BTC-USDT/2024-08-08")
@@ -118,11 +120,11 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
     "evaluate tlob --data A.parquet --label": (lambda: books("A.parquet", rows=1_200), "--horizon 10"),
     "evaluate tlob --data FOLDER": (excerpts, ""),
     "evaluate vit": (idx, ""),
-    "evaluate iiga --data FOLDER --split dev --json": (digits, "--clips 1"),
-    "evaluate iiga --data FOLDER --split dev --frame": (digits, "--clips 1"),
+    "evaluate iiga --data FOLDER --split dev --json": (digits, "--clips 1 --folder TINY"),
+    "evaluate iiga --data FOLDER --split dev --frame": (digits, "--clips 1 --folder TINY"),
     "evaluate iiga --data FOLDER --backgrounds": (
         lambda: (digits(), link(Path("PICTURES"), ROOT / "assets" / "screenshots")),
-        "--clips 1",
+        "--clips 1 --folder TINY",
     ),
     "evaluate writer": (text, ""),
     "faithful vit": (lambda: None, "--most 1"),

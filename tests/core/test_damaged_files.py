@@ -10,7 +10,7 @@ def test_the_undamaged_ones_are_read() -> None:
 
 
 @seed(1)
-@settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(DAMAGE)
 def test_a_damaged_file_ends_in_a_sentence_or_is_read(damage: tuple[str, int, list[Edit]]) -> None:
     read_damaged(*damage)

@@ -2,8 +2,6 @@
 
 import gzip
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,6 @@ import pytest
 from core.market.formats import bounded, conversion, tables
 from core.market.formats.tables import FormatError
 from core.workers import Budget, unreported
-from pages.shared.navigation import ROOT
 from tests.core.market.formats.test_conversion import SAMPLE
 
 HEADER = ",".join(["timestamp", *(f"{s}_{w}_{i}" for i in range(1, 11) for s in ("ask", "bid") for w in ("price", "size"))])
@@ -134,9 +131,3 @@ def test_who_goes_away_ends_the_process_and_a_third_file_waits(tmp_path: Path) -
         bounded.inspect(files, progress=gone)
     assert len(third) == 1
     assert not [child for child in psutil.Process().children() if "core.market.formats.bounded" in child.cmdline()]
-
-
-def test_the_process_loads_no_network() -> None:
-    """Torch takes three seconds and 200 MB to load, at each file."""
-    code = "import sys, core.market.formats.bounded; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
