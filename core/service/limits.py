@@ -30,7 +30,7 @@ class Places:
         self._lock = threading.Lock()
         self._held: Counter[str] = Counter()
 
-    def take(self, address: str) -> Literal["all", "address"] | None:
+    def acquire(self, address: str) -> Literal["all", "address"] | None:
         """Hold one more; says what is full where that cannot be.
 
         Args:

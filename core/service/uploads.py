@@ -49,7 +49,7 @@ class UploadCaps:
                     "All visitors' uploads together take the {most} MiB that this server keeps: try again later.",
                     most=self._limit.total // MIB,
                 )
-            if self._under_way.take(address) is not None:
+            if self._under_way.acquire(address) is not None:
                 return compose("Too many uploads are under way: try again once some of them are over.")
             self._coming[by] += size
             return None

@@ -64,12 +64,12 @@ def prepare_upright(classifier: Classifier, picture: Picture, recipe: Recipe) ->
     if recipe.manner != "photograph" or recipe.crop == "whole" or prepared.empty:
         return replace(prepared, unturned=unturned)
 
-    def answer(edges: Edges) -> tuple[int, float, bool]:
+    def scored(edges: Edges) -> tuple[int, float, bool]:
         answers = classifier.answers(of_box(classifier, picture, recipe, edges, lies).image[None])
         label = int(answers.probabilities[0].argmax())
         return label, float(answers.probabilities[0, label]), bool(answers.strangeness[0] > classifier.threshold)
 
-    garments = several_garments(prepared.upright, answer)
+    garments = several_garments(prepared.upright, scored)
     if garments and recipe.crop == "auto":
         prepared = of_box(classifier, picture, recipe, garments[0].edges, lies)
     return replace(prepared, unturned=unturned, garments=garments)

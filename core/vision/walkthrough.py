@@ -94,11 +94,11 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
     given: dict[str, Array] = {}
     taken: dict[str, Array] = {}
 
-    def keep(name: str, _module: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
+    def record(name: str, _module: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
         if isinstance(output, Tensor):
             taken[name], given[name] = _array(inputs[0]), _array(output)
 
-    handles = [one.register_forward_hook(partial(keep, name)) for name, one in model.named_modules()]
+    handles = [one.register_forward_hook(partial(record, name)) for name, one in model.named_modules()]
     try:
         tokens = model.tokens(image)
         encoded, _maps = model.encode(tokens)

@@ -96,7 +96,7 @@ def _take() -> None:
         "damaged": _("This browser cannot read the file as a picture: save it as PNG or JPEG first."),
     }
 
-    def keep() -> None:
+    def on_paste() -> None:
         data = sent_picture(st.session_state["see_picture"].get("picture"), max_bytes=picture_source.MAX_PASTED)
         if data is None:
             return
@@ -106,4 +106,4 @@ def _take() -> None:
         except PictureError as error:
             st.session_state[REFUSED] = picture_source.refusal_of(name, error)
 
-    browser_component("clipboard")(key="see_picture", data={"labels": labels}, on_picture_change=keep)
+    browser_component("clipboard")(key="see_picture", data={"labels": labels}, on_picture_change=on_paste)

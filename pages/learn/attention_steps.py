@@ -163,29 +163,29 @@ class Attended:
         return min(self.q, len(self.names) - 1)
 
     @property
-    def of(self) -> int:
+    def head_index(self) -> int:
         """Head that is read."""
         return min(self.head, self.heads - 1)
 
     @property
     def key(self) -> int:
         """The key with the largest weight of the query."""
-        return strongest(self.steps.weights[self.of, self.query], 1)[0][0]
+        return strongest(self.steps.weights[self.head_index, self.query], 1)[0][0]
 
     def followed(self, view: str, values: Any, *, keys: bool = False) -> Followed:
         """A head's matrix with one row per token."""
-        name = f"{view} {self.of + 1} of {self.heads}"
+        name = f"{view} {self.head_index + 1} of {self.heads}"
         return Followed(name=name, values=values, rows=self.names, columns=self.names if keys else None)
 
     @property
     def operands(self) -> dict[str, Any]:
         """Matrices of the head shown that others come from."""
-        return self.steps.operands(self.of, self.query)
+        return self.steps.operands(self.head_index, self.query)
 
     def notebook_values(self, **shown: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
         layer = {"HEADS": self.heads, "MASK": self.steps.mask.astype(int), "TEMPERATURE": self.t}
-        return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.query, "HEAD": self.of, **on_screen(shown)}
+        return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.query, "HEAD": self.head_index, **on_screen(shown)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +231,7 @@ def weight_bars(it: Attended, key: str, moved: Moved | None = None) -> Item:
     i = it.query
     before = moved.before[i] if moved and i in moved.rows else None
     even = attention_steps.even_weights(it.steps.mask[i])
-    bars = row_bars(it.steps.weights[it.of, i], it.names, y_title=_("Weight"), even=even, before=before)
+    bars = row_bars(it.steps.weights[it.head_index, i], it.names, y_title=_("Weight"), even=even, before=before)
     return plot(bars, key, _("Weights of the chosen query, one bar per key."))
 
 
@@ -276,7 +276,7 @@ def in_rows(it: Attended, raw: Item, scaled: Item, masked: Item) -> list[Item]:
 
 def scores(it: Attended) -> PartView:
     """The scores Q K^T, scaled and masked."""
-    steps, i, j, head = it.steps, it.query, it.key, it.of
+    steps, i, j, head = it.steps, it.query, it.key, it.head_index
     raw, q, k = steps.raw[head, i, j], steps.q[head, i], steps.k[head, j]
     of_raw = digits_needed(attention_steps.scaled_score, raw, steps.temperature, steps.key_width)
     digits = digits_needed(dot, *flat(q, k), result=of_raw)
@@ -308,7 +308,7 @@ def scores(it: Attended) -> PartView:
 
 def softmax(it: Attended) -> PartView:
     """The weights of all queries, of one query, and their entropy."""
-    steps, i, head = it.steps, it.query, it.of
+    steps, i, head = it.steps, it.query, it.head_index
     weights, entropy = steps.weights[head], steps.entropy[head]
     row = partial(tex_row, digits=4, most=6 if len(it.names) <= 6 else 5)  # of more words shorter: it stays on a projector
     entropies = row_bars(entropy, it.names, y_title=_("Entropy, nats"), even=attention_steps.even_entropies(steps.mask), mark=i)
@@ -355,7 +355,7 @@ def softmax(it: Attended) -> PartView:
 
 def weighted(it: Attended) -> PartView:
     """One query's output as a sum over the value rows."""
-    steps, i, head = it.steps, it.query, it.of
+    steps, i, head = it.steps, it.query, it.head_index
     row, z = steps.weights[head, i], steps.mixed[head]
     terms = [rf"{tex(weight, 2)}\,V_{{{j + 1}}}" for j, weight in enumerate(row) if steps.mask[i, j]]
     joined = r" \\ &\quad + ".join(" + ".join(terms[at : at + 6]) for at in range(0, len(terms), 6))

@@ -218,13 +218,13 @@ def decode(
     reading = read(text)
     step = min(symbol, len(reading.characters)) - 1
 
-    def of(kind: str) -> Any:
+    def maps_of(kind: str) -> Any:
         weights = reading.trace.maps[f"{kind} {layer}"]
         return weights.mean(axis=0) if head == "mean" else weights[int(head) - 1]
 
-    cross, characters, source = of("cross"), reading.characters, list(reading.text)
+    cross, characters, source = maps_of("cross"), reading.characters, list(reading.text)
     chances = reading.trace.probabilities[step]
-    maps = figures.decoding_maps(cross, of("decoder"), source=source, target=characters, step=step)
+    maps = figures.decoding_maps(cross, maps_of("decoder"), source=source, target=characters, step=step)
     seen, past_map = (matrix_figure(one, bar=False, keep=kind) for one, kind in zip(maps, ("decoding", "causal"), strict=True))
     following = figures.next_figure(chances, dates.SYMBOLS, chosen=reading.trace.symbols[step])
     read_ = figures.reading_figure(cross[step], relevance(reading.text, step), source)

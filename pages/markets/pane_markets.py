@@ -64,11 +64,11 @@ def chosen() -> list[MarketSource]:
         left = [code_of(source) for source in sources[MOST:]]
         controls.notice("stale", full() + " " + _("Left out: {codes}.").format(codes=", ".join(left)[:200]))
     sources = sources[:MOST]
-    keep(sources)
+    set_markets(sources)
     return sources
 
 
-def keep(sources: Sequence[MarketSource]) -> None:
+def set_markets(sources: Sequence[MarketSource]) -> None:
     """Make these the panes' markets, in the URL and for the rest of this visit."""
     text = ",".join(map(code_of, sources)) or NOTHING
     st.session_state[KEPT] = text
@@ -127,7 +127,7 @@ def pick(sources: Sequence[MarketSource]) -> None:
             icon=":material/add:",
             key="panes:add",
             disabled=source is None or there or whole,
-            on_click=keep,
+            on_click=set_markets,
             args=([*sources, *([source] if source else [])],),
         )
         if there:
@@ -141,7 +141,7 @@ def pick(sources: Sequence[MarketSource]) -> None:
                 _("Remove"),
                 icon=":material/delete:",
                 key=f"panes:remove:{code_of(one)}",
-                on_click=keep,
+                on_click=set_markets,
                 args=([other for other in sources if other != one],),
             )
         st.button(_("The bundled recordings"), icon=":material/restart_alt:", key="panes:reset", on_click=reset)

@@ -67,7 +67,7 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
     language = websocket.query_params.get("lang", "en")
     await websocket.accept()
     visitor = service_routes.requester(websocket.scope)
-    full = _places.take(visitor.limited_by)
+    full = _places.acquire(visitor.limited_by)
     if full == "all":
         await _refuse(
             websocket, language, BUSY, compose("{most} cameras are being read already: try again later", most=CAMERAS.total)

@@ -27,10 +27,10 @@ def rubbed_out(key: str, count: int, *, of: str) -> list[int]:
 def keeper(key: str) -> Callable[[Sequence[int]], None]:
     """The function that keeps the tokens which the reader has rubbed out."""
 
-    def keep(tokens: Sequence[int]) -> None:
+    def set_erased(tokens: Sequence[int]) -> None:
         st.session_state[key] = [str(one) for one in tokens]
 
-    return keep
+    return set_erased
 
 
 def bring_back(key: str) -> None:

@@ -73,7 +73,7 @@ class Gate:
             await refusal(scope, receive, send)  # of a socket too: the handshake is answered so
         elif scope["type"] == "websocket":
             by = requester_of(came).limited_by
-            if self.sockets.take(by) is not None:
+            if self.sockets.acquire(by) is not None:
                 await PlainTextResponse("Too many sockets are open here: close a tab.\n", status_code=429)(scope, receive, send)
                 return
             try:

@@ -63,7 +63,7 @@ def upload_button(
     chosen, last = f"{key}:chosen", f"{key}:last"
     widget = f"{key}:{state.setdefault(chosen, 0)}"
 
-    def take() -> None:
+    def on_upload() -> None:
         file = state[widget]
         if file is not None and file.size <= max_upload_size * MIB:
             if last in state:  # its widget is gone: Streamlit would keep and count the file until the tab is closed
@@ -73,7 +73,7 @@ def upload_button(
             if on_change is not None:
                 on_change()
 
-    file_uploader(label, key=widget, max_upload_size=max_upload_size, on_change=take, **options)
+    file_uploader(label, key=widget, max_upload_size=max_upload_size, on_change=on_upload, **options)
     return state.get(last)
 
 

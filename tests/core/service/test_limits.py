@@ -14,10 +14,10 @@ from tests.test_docs import ROOT
 
 def test_places_are_counted_by_all_and_by_address() -> None:
     places = Places(Limit(total=3, address=2))
-    assert [places.take("a") for _ in range(3)] == [None, None, "address"]
-    assert places.take("b") is None and places.take("c") == "all"
+    assert [places.acquire("a") for _ in range(3)] == [None, None, "address"]
+    assert places.acquire("b") is None and places.acquire("c") == "all"
     places.give_back("a")
-    assert places.take("") is None and places.take("") == "all" and places.held == 3
+    assert places.acquire("") is None and places.acquire("") == "all" and places.held == 3
     for one in ("a", "b", ""):
         places.give_back(one)
     assert places.held == 0

@@ -105,7 +105,7 @@ def test_sockets_of_one_address_are_counted_and_let_go_again() -> None:
     gate = service_routes.Gate(fails, places)
     with pytest.raises(RuntimeError):
         ask("/", kind="websocket", app=gate)
-    assert places.take("127.0.0.1") is None
+    assert places.acquire("127.0.0.1") is None
     assert ask("/", kind="websocket", app=gate)[0]["status"] == 429
 
 
