@@ -69,8 +69,9 @@ TICKETS: Final[BoundedStore[Ticket]] = BoundedStore(
 
 @dataclass
 class Progress:
-    """Frames that a viewer was sent, and those it says it has read."""
+    """Frames that a viewer's socket was sent, those it says it has read, and what it asks for."""
 
+    viewer: str
     sent: int = 0
     read: int = 0
     head: int | None = None
@@ -91,19 +92,23 @@ class SessionNotices:
 
     Attributes:
         number: of the newest change. status: the session's, its feed's message, the states of the market that pass, and its day.
-        viewers: how many sockets each has. ended: done once the session no longer runs. tasks: done by a fault alone.
-        readers: what each socket was sent and asks for. lights: the newest, by head.
+        readers: one a socket. ended: done once the session no longer runs. tasks: done by a fault alone.
+        lights: the newest, by head.
     """
 
     def __init__(self, session: MarketSession) -> None:
         self.number, self.status = 0, (*session.status_now(), session.situations(), session.day())
-        self.viewers: Counter[str] = Counter()
         self.readers: list[Progress] = []
         self.lights: dict[int, WindowLight] = {}
         self._session = session
         self._snapshots: dict[int, asyncio.Task[tuple[bytes, int]]] = {}  # under way, by their rows
         self.ended = asyncio.create_task(self._keep_running())
         self.tasks = [asyncio.create_task(self._look()), asyncio.create_task(self._renew_lights())]
+
+    @property
+    def viewers(self) -> Counter[str]:
+        """Sockets of each viewer."""
+        return Counter(one.viewer for one in self.readers)
 
     def stop(self) -> None:
         """After the last viewer."""
@@ -161,17 +166,15 @@ _notices: dict[MarketSession, SessionNotices] = {}
 
 
 @contextlib.contextmanager
-def notices_of(session: MarketSession, ticket: Ticket, progress: Progress) -> Iterator[SessionNotices]:
+def notices_of(session: MarketSession, progress: Progress) -> Iterator[SessionNotices]:
     """The session's notices, shared by its viewers and ended with the last of them."""
     notices = _notices.get(session) or _notices.setdefault(session, SessionNotices(session))
-    notices.viewers[ticket.viewer] += 1
     notices.readers.append(progress)
     try:
         yield notices
     finally:
-        notices.viewers -= Counter([ticket.viewer])  # drops those who have no socket left
         notices.readers = [one for one in notices.readers if one is not progress]
-        if not notices.viewers:
+        if not notices.readers:
             _notices.pop(session, None)
             notices.stop()
 
@@ -195,11 +198,11 @@ async def market_stream(websocket: WebSocket) -> None:
         await websocket.close(code=4403)
         return
     await websocket.accept()
-    progress, session = Progress(), ticket.session()
+    progress, session = Progress(ticket.viewer), ticket.session()
     if session is None:
         await websocket.close(code=NOT_RUNNING)
         return
-    with session.frames.stream.subscribe() as subscription, notices_of(session, ticket, progress) as notices:
+    with session.frames.stream.subscribe() as subscription, notices_of(session, progress) as notices:
         tasks = [
             asyncio.create_task(_send(websocket, ticket, session, notices, subscription, progress)),
             asyncio.create_task(_receive(websocket, session, subscription, progress)),
