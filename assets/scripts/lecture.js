@@ -38,7 +38,7 @@ class Stage {
 
   show(data) {
     this.data = data;
-    this.votes = new Map(JSON.parse(sessionStorage.getItem(`hands ${data.locale}`))); // of this lecture, until it is left
+    this.votes = this.keptHands();
     this.number = new Intl.NumberFormat(data.locale, { maximumSignificantDigits: 3 });
     this.fixed = new Intl.NumberFormat(data.locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
     this.open();
@@ -89,13 +89,31 @@ class Stage {
     else if (act === "leave") this.leave();
     else if (vote) {
       this.votes.set(vote, (this.votes.get(vote) ?? 0) + 1);
-      sessionStorage.setItem(`hands ${this.data.locale}`, JSON.stringify([...this.votes]));
+      this.keepHands();
       this.draw();
     }
   }
 
+  // The class's hands outlast a reload, until the lecture is left; a browser that keeps nothing loses them.
+  keptHands() {
+    try {
+      return new Map(JSON.parse(sessionStorage.getItem(`hands ${this.data.locale}`)));
+    } catch {
+      return new Map();
+    }
+  }
+
+  keepHands() {
+    try {
+      sessionStorage.setItem(`hands ${this.data.locale}`, JSON.stringify([...this.votes]));
+    } catch {
+      // they stay on this page
+    }
+  }
+
   leave() {
-    sessionStorage.removeItem(`hands ${this.data.locale}`);
+    this.votes.clear();
+    this.keepHands();
     const to = new URL(location.href);
     to.searchParams.delete("stop");
     to.searchParams.delete("dial");
