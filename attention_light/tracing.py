@@ -140,7 +140,7 @@ class _Kept:
             return whole.reshape(items, 1, heads, *given.shape[-2:])[self.batch]
         return whole.flatten(0, -4)[self.batch * windows : (self.batch + 1) * windows]
 
-    def read(self, maps: Callable[[], list[Layer] | None]) -> None:
+    def record(self, maps: Callable[[], list[Layer] | None]) -> None:
         """Keep what `maps` makes; an error of ours never leaves through the model that runs."""
         try:
             with torch.no_grad(), torch._C.DisableTorchFunction():
@@ -201,15 +201,15 @@ class _Watch(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         anew = torch._C._current_graph_task_id() != -1  # a checkpoint computes its forward pass again for the backward one
         if name == "scaled_dot_product_attention" and not anew:
-            self.kept.read(lambda: self._fused(*args, **options))
+            self.kept.record(lambda: self._fused(*args, **options))
         elif func is F.multi_head_attention_forward and not anew:
-            self.kept.read(lambda: self._multi_head(_MULTI_HEAD.bind(*args, **options).arguments))
+            self.kept.record(lambda: self._multi_head(_MULTI_HEAD.bind(*args, **options).arguments))
         elif name in _PRODUCT and self.shares and not anew:
-            self.kept.read(lambda: self._product(args))
+            self.kept.record(lambda: self._product(args))
         carried = self._carried(args[0]) if name in _SAME_SHARES and args else None  # before: dropout may work in place
         result = func(*args, **options)
         if name in _SOFTMAX and not anew and isinstance(result, Tensor):
-            self.kept.read(lambda: self._softmax(result, options.get("dim", args[1] if len(args) > 1 else None)))
+            self.kept.record(lambda: self._softmax(result, options.get("dim", args[1] if len(args) > 1 else None)))
         elif carried is not None and isinstance(result, Tensor):
             self.shares[id(result)] = weakref.ref(result), carried
         return result

@@ -206,13 +206,13 @@ class CCT(ViT):
             x, behind: (3, side, side), the image and what replaces a patch of it.
         """
 
-        def read(image: Tensor, other: Tensor) -> Iterator[Tensor]:
+        def each(image: Tensor, other: Tensor) -> Iterator[Tensor]:
             return (self._read(self._tokens(_rows(maps))) for maps in self.convolutions.without(image, other))
 
         if not self.mirrored:
-            yield from read(x, behind)
+            yield from each(x, behind)
             return
-        for one, mirrored in zip(read(x, behind), read(x.flip(-1), behind.flip(-1)), strict=True):
+        for one, mirrored in zip(each(x, behind), each(x.flip(-1), behind.flip(-1)), strict=True):
             yield (one + mirrored.flip(0)) / 2
 
     def features(self, x: Tensor) -> Tensor:

@@ -58,7 +58,7 @@ def press(choice: str) -> None:
 def point(classifier: Classifier, prepared: PreparedPicture, recipe: Recipe) -> None:
     """The button that reads the garment at the patch that is pressed on the stage."""
 
-    def read() -> None:
+    def on_press() -> None:
         _layer, _head, patch = ([*str(st.session_state.get(PRESSED, "")).split("."), "", ""])[:3]
         at = url_state.whole_number(patch, 1, classifier.config.grid**2, None)
         if at is None:
@@ -67,7 +67,7 @@ def point(classifier: Classifier, prepared: PreparedPicture, recipe: Recipe) -> 
         choose_box(*pointed_garment(classifier, prepared, at - 1, recipe))
         st.session_state[PRESSED] = ""
 
-    st.button(_("Read the garment that I pressed"), key="classify_point", icon=":material/touch_app:", on_click=read)
+    st.button(_("Read the garment that I pressed"), key="classify_point", icon=":material/touch_app:", on_click=on_press)
 
 
 def box_sliders(box: Sequence[int]) -> None:

@@ -65,7 +65,7 @@ class ProbabilitySource:
         return cached_results.shipped(names[0])
 
     @property
-    def read(self) -> Recognition:
+    def recognition(self) -> Recognition:
         """The reader's answer on the clip."""
         assert self.clip is not None
         return cached_results.read(self.reader, self.clip)
@@ -143,7 +143,8 @@ class Lab:
         if self.source.clip is None:
             edited = matrix_editor.edited(self.generated.probabilities, key=CELLS)
             return replace(self.generated, probabilities=ctc_lab.normalised(edited))
-        return ctc_lab.of_clip(self.source.read.log_probabilities, self.source.reader.vocabulary.names, self.target.split())
+        probabilities = self.source.recognition.log_probabilities
+        return ctc_lab.of_clip(probabilities, self.source.reader.vocabulary.names, self.target.split())
 
     @property
     def skip(self) -> bool:
@@ -228,7 +229,7 @@ def frame_dial(source: ProbabilitySource) -> Dial:
     """The frame that is read."""
 
     def pick(values: Mapping[str, Any]) -> int:
-        frames = values["length"] if source.clip is None else len(source.read.log_probabilities)
+        frames = values["length"] if source.clip is None else len(source.recognition.log_probabilities)
         return url_state.slider(_("Frame to read"), 1, frames, key=FRAME, default=2) if frames > 1 else 1
 
     return Dial(_("Frame"), pick, reads=True)
@@ -288,7 +289,7 @@ def trellis(
     cell = min(at, it.frames) - 1, min(state, 2 * len(it.problem.target))
     best = ctc.best_path(lattice)
 
-    def read(point: Point) -> None:
+    def on_press(point: Point) -> None:
         if isinstance(point.x, int | float) and isinstance(point.y, int | float):
             st.session_state.update({FRAME: int(point.x), STATE: int(point.y)})
 
@@ -301,7 +302,7 @@ def trellis(
     return PartView(
         equation={"alpha": forward, "beta": backward, "gamma": posterior}[show](lattice, names, *cell),
         figure=[
-            plot(drawn, "ctc_trellis", alt, filename="ctc-trellis", on_click=read),
+            plot(drawn, "ctc_trellis", alt, filename="ctc-trellis", on_click=on_press),
             caption(_("Click a state to see how its number is computed. Faint states lie on no valid path.")),
             it.strip(),
             markdown(_("Extended with blanks: {sequence}").format(sequence=states)),

@@ -117,7 +117,7 @@ class Connection:
                 raise FeedFailed("{name} has no market {symbol!r}: the nearest are {near}", name=name, symbol=symbol, near=near)
             raise FeedFailed("{name} has no market {symbol!r}", name=name, symbol=symbol)
         if fresh:
-            self._judge.memory.listing.read(exchange.markets[symbol])
+            self._judge.memory.listing.update(exchange.markets[symbol])
         self.tick, self.unit = venue_tick(exchange, symbol), size_unit(exchange.markets[symbol])
 
     async def _forward_failure(self, following: Coroutine[Any, Any, None]) -> None:

@@ -34,7 +34,7 @@ class Listing:
         self._was_active = self._disbelieved = False
         self._next_s = 0.0
 
-    def read(self, market: Mapping[str, Any] | None) -> None:
+    def update(self, market: Mapping[str, Any] | None) -> None:
         """Take in the market's entry; one that does not say whether it is traded counts as traded."""
         halted = market is not None and market.get("active") is False
         if not halted:
@@ -61,7 +61,7 @@ class Listing:
         try:
             found = [one for one in await _asked(exchange, symbol) if one.get("symbol") == symbol]
             if found:
-                self.read(found[0])
+                self.update(found[0])
         except Exception as error:
             log.debug("the list of markets of %s could not be read: %r", exchange.id, error)
         now_s = time.monotonic()
