@@ -3,6 +3,7 @@
 // Space and Page down go on view by view (over a question to its answer) and stop by stop, Page up goes back, arrows turn the view's
 // dial, Esc leaves. The address holds the view and its dial, and a view is drawn from these and the hands that were counted.
 import { element } from "../../attention_light/scripts/dom.js";
+import { keep, kept } from "./kept.js";
 import { mounted } from "./mounted.js";
 
 const WIDE = 1280;
@@ -38,7 +39,7 @@ class Stage {
 
   show(data) {
     this.data = data;
-    this.votes = this.keptHands();
+    this.votes = new Map(kept(this.hands, "sessionStorage"));
     this.number = new Intl.NumberFormat(data.locale, { maximumSignificantDigits: 3 });
     this.fixed = new Intl.NumberFormat(data.locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
     this.open();
@@ -95,20 +96,12 @@ class Stage {
   }
 
   // The class's hands outlast a reload, until the lecture is left; a browser that keeps nothing loses them.
-  keptHands() {
-    try {
-      return new Map(JSON.parse(sessionStorage.getItem(`hands ${this.data.locale}`)));
-    } catch {
-      return new Map();
-    }
+  keepHands() {
+    keep(this.hands, [...this.votes], "sessionStorage");
   }
 
-  keepHands() {
-    try {
-      sessionStorage.setItem(`hands ${this.data.locale}`, JSON.stringify([...this.votes]));
-    } catch {
-      // they stay on this page
-    }
+  get hands() {
+    return `hands ${this.data.locale}`;
   }
 
   leave() {

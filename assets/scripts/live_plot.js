@@ -3,6 +3,7 @@
 // from the installed Python package.
 
 import { colour } from "../../attention_light/scripts/colours.js";
+import { mounted } from "./mounted.js";
 
 let plotly = null; // a promise of the library, shared by all plots of the page
 
@@ -66,8 +67,7 @@ class LivePlot {
   }
 
   // Take a figure in; draw it unless a newer one comes first or nobody looks.
-  receive({ figure, chrome }, channel) {
-    this.channel = channel;
+  show({ figure, chrome }) {
     this.chrome = chrome;
     this.figure.setAttribute("aria-label", chrome.alt);
     this.figure.style.height = `${this.height()}px`;
@@ -98,7 +98,7 @@ class LivePlot {
       const Plotly = await loadPlotly(this.chrome.plotly);
       // Of a page that opens, what the reader does comes between two plots.
       if (this.updates === 0) await new Promise((turn) => setTimeout(turn));
-      while (!this.closed && this.next) await this.show(Plotly);
+      while (!this.closed && this.next) await this.plotNewest(Plotly);
     } catch (error) {
       if (!this.closed) this.fail(error); // the next figure tries again
     } finally {
@@ -107,7 +107,7 @@ class LivePlot {
   }
 
   // The newest figure, unless it looks like the one shown.
-  async show(Plotly) {
+  async plotNewest(Plotly) {
     this.last = this.next;
     this.next = null;
     const ground = theme(this.parent);
@@ -161,7 +161,7 @@ class LivePlot {
 
   listen() {
     this.plot.on("plotly_click", ({ points }) => {
-      if (this.chrome.clicks && points?.length) this.channel.setTriggerValue("click", describe(points[0]));
+      if (this.chrome.clicks && points?.length) this.component.setTriggerValue("click", describe(points[0]));
     });
   }
 
@@ -203,20 +203,7 @@ class LivePlot {
   }
 }
 
-const plots = new WeakMap(); // by the element Streamlit gives us, the same for every frame of one key
-
-export function receive({ data, parentElement, setTriggerValue }) {
-  if (!plots.has(parentElement)) plots.set(parentElement, new LivePlot(parentElement));
-  const plot = plots.get(parentElement);
-  plot.receive(data, { setTriggerValue });
-  // Streamlit also calls this for a figure that a newer one overtook: only an element that left the page takes its plot along.
-  return () =>
-    setTimeout(() => {
-      if (parentElement.isConnected || plots.get(parentElement) !== plot) return;
-      plots.delete(parentElement);
-      plot.close();
-    });
-}
+export const receive = mounted((parent) => new LivePlot(parent));
 
 // plotly remembers a trace's visibility by its uid, and would make a new one for every figure.
 function identified(traces) {

@@ -10,9 +10,12 @@ export function mounted(make) {
     const view = views.get(parentElement);
     view.component = component;
     view.show(data);
-    return () => {
-      views.delete(parentElement);
-      view.close();
-    };
+    // Streamlit also calls this for what a newer frame overtook: only an element that left the page takes its view along.
+    return () =>
+      setTimeout(() => {
+        if (parentElement.isConnected || views.get(parentElement) !== view) return;
+        views.delete(parentElement);
+        view.close();
+      });
   };
 }

@@ -5,6 +5,8 @@ import { element, fillIn, save } from "../../attention_light/scripts/dom.js";
 import { ReaderAlerts } from "./terminal_alert.js";
 import { AnswerPanel } from "./terminal_answer.js";
 import { Light } from "./terminal_light.js";
+import { keep, kept } from "./kept.js";
+import { mounted } from "./mounted.js";
 import * as data from "./terminal_data.js";
 import { DayStrip } from "./terminal_day.js";
 import { Book } from "./terminal_depth.js";
@@ -44,7 +46,6 @@ class Terminal {
     this.under = element("p", "terminal-under");
     this.bar.append(this.legend, this.scale, this.under);
     this.live = element("button", "terminal-live");
-    this.live.type = "button";
     this.live.hidden = true;
     this.live.addEventListener("click", () => [this, ...PANES].forEach(({ chart }) => chart.returnToNewest()));
     this.pane.append(this.bar, this.plot, this.live);
@@ -88,12 +89,11 @@ class Terminal {
   }
 
   // New choices of the reader, or the page run again.
-  configure(config, channel) {
+  show(config) {
     const before = this.config;
     this.config = config;
     if (config.small) PANES.add(this);
     mark(this.root, "data-small", config.small ? "yes" : "no"); // one pane of several, which a press makes large
-    this.channel = channel;
     this.format = formats(config);
     this.situations = config.situations;
     const anew = before?.source !== config.source;
@@ -127,23 +127,14 @@ class Terminal {
   // The reader's lines stay in this browser, by market; those of a link come first.
   keepLines(lines) {
     this.command("lines", lines);
-    try {
-      localStorage.setItem(`lines ${this.config.symbol}`, JSON.stringify(lines));
-    } catch {
-      // a browser that keeps nothing: they are in the link
-    }
+    keep(`lines ${this.config.symbol}`, lines);
   }
 
   bringLines(before) {
     const { lines, symbol, small } = this.config;
     if (small || (before ? before.symbol === symbol : lines.length)) return;
-    let kept = [];
-    try {
-      kept = JSON.parse(localStorage.getItem(`lines ${symbol}`)) ?? [];
-    } catch {
-      // none
-    }
-    if (String(kept) !== String(lines)) this.command("lines", kept);
+    const own = kept(`lines ${symbol}`) ?? [];
+    if (String(own) !== String(lines)) this.command("lines", own);
   }
 
   // A clock that stood still: the computer slept, or the browser had put the page to sleep.
@@ -410,7 +401,7 @@ class Terminal {
   }
 
   command(name, value) {
-    this.channel.setTriggerValue("command", { name, value, at: Date.now() });
+    this.component.setTriggerValue("command", { name, value, at: Date.now() });
   }
 
   // Asks again without what rests at a price row: the answer comes within a second.
@@ -492,17 +483,8 @@ class Terminal {
   }
 }
 
-const terminals = new WeakMap();
-
-export async function receive({ data: config, parentElement, setTriggerValue, setStateValue }) {
-  const [charts, { Chart }] = await Promise.all([config.charts, config.chart].map((address) => import(window.observatoryAddress(address))));
-  if (!terminals.has(parentElement)) terminals.set(parentElement, new Terminal(parentElement, charts, Chart));
-  const terminal = terminals.get(parentElement);
-  terminal.configure(config, { setTriggerValue, setStateValue });
-  return () =>
-    setTimeout(() => {
-      if (parentElement.isConnected || terminals.get(parentElement) !== terminal) return;
-      terminals.delete(parentElement);
-      terminal.close();
-    });
+export async function receive(component) {
+  const { charts, chart } = component.data;
+  const [library, { Chart }] = await Promise.all([charts, chart].map((address) => import(window.observatoryAddress(address))));
+  return mounted((parent) => new Terminal(parent, library, Chart))(component);
 }

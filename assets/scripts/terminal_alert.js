@@ -1,8 +1,9 @@
 // The reader's alerts, kept in this browser alone: a call that stands, a price crossed, a large trade, a wall, a feed that falls silent.
 
 import { element, fillIn } from "../../attention_light/scripts/dom.js";
+import { keep, kept } from "./kept.js";
 import { STEP_MS } from "./terminal_data.js";
-import { put } from "./terminal_parts.js";
+import { button, put } from "./terminal_parts.js";
 
 const KEPT = "observatory:alert"; // in localStorage: rules, [{"kind", ...}]
 const MOST = 6; // alerts at once
@@ -91,12 +92,8 @@ export function proposed(kind, { rows, trades, newest }, head) {
 }
 
 // Rules as they were kept, one alone where a browser kept one; none for anything else.
-export function readRules(text) {
-  try {
-    return [JSON.parse(text)].flat().map(readRule).filter(Boolean).slice(0, MOST);
-  } catch {
-    return [];
-  }
+export function readRules(value) {
+  return [value].flat().map(readRule).filter(Boolean).slice(0, MOST);
 }
 
 function readRule(value) {
@@ -113,7 +110,7 @@ function readRule(value) {
 // The alerts with their form, a dialog. `announce`: called with the sentence of one that went off; `changed`: when one is set or removed.
 export class ReaderAlerts {
   constructor(parent, store, announce, changed) {
-    Object.assign(this, { store, announce, changed, alerts: readRules(kept()).map(watched) });
+    Object.assign(this, { store, announce, changed, alerts: readRules(kept(KEPT)).map(watched) });
     this.dialog = element("dialog", "terminal-alerting", parent);
     this.dialog.addEventListener("keydown", (event) => event.stopPropagation()); // the page's keys are not for who fills this in
   }
@@ -217,15 +214,16 @@ export class ReaderAlerts {
     for (const { rule } of this.alerts) {
       const item = element("li", "", list);
       item.append(this.words(rule));
-      addPress(item, this.config.labels.alertRemove, () => this.keep(this.alerts.filter((one) => one.rule !== rule), shown));
+      item.append(button("", this.config.labels.alertRemove, () => this.keep(this.alerts.filter((one) => one.rule !== rule), shown)));
     }
   }
 
   addPresses(form, read) {
     const { labels } = this.config;
     const presses = element("div", "presses", form);
-    addPress(presses, labels.alertSet).disabled = this.alerts.length === MOST;
-    addPress(presses, labels.close, () => this.dialog.close());
+    const sends = element("button", "", presses);
+    Object.assign(sends, { type: "submit", textContent: labels.alertSet, disabled: this.alerts.length === MOST });
+    presses.append(button("", labels.close, () => this.dialog.close()));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.set(read());
@@ -251,7 +249,7 @@ export class ReaderAlerts {
   // Keep these alerts, with a rule in the form.
   keep(alerts, shown) {
     this.alerts = alerts;
-    keep(alerts.map(({ rule }) => rule));
+    keep(KEPT, alerts.map(({ rule }) => rule));
     this.build(shown);
     this.changed();
   }
@@ -259,37 +257,10 @@ export class ReaderAlerts {
 
 const watched = (rule) => ({ rule, watch: new RuleWatch() });
 
-// A button; without an act the one that sends its form.
-function addPress(parent, name, act) {
-  const made = element("button", "", parent);
-  made.textContent = name;
-  made.type = act ? "button" : "submit";
-  if (act) made.addEventListener("click", act);
-  return made;
-}
-
 function field(form, name, tag, values = {}) {
   const label = element("label", "", form);
   label.append(name);
   return Object.assign(element(tag, "", label), values);
-}
-
-// What this browser keeps, where it lets a page keep anything.
-function kept() {
-  try {
-    return localStorage.getItem(KEPT);
-  } catch {
-    return null;
-  }
-}
-
-function keep(rules) {
-  try {
-    if (rules.length) localStorage.setItem(KEPT, JSON.stringify(rules));
-    else localStorage.removeItem(KEPT);
-  } catch {
-    // then it holds until the page is left
-  }
 }
 
 function sound(volume = 0.08) {

@@ -4,7 +4,7 @@ import { element } from "../../attention_light/scripts/dom.js";
 
 export function button(className, text, act) {
   const made = element("button", className);
-  Object.assign(made, { type: "button", textContent: text });
+  made.textContent = text;
   made.addEventListener("click", act);
   return made;
 }

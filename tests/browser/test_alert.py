@@ -68,7 +68,7 @@ def test_alerts_are_set_go_off_once_and_are_kept(new_page: NewPage, app: AppServ
     expect(listed).to_have_text(re.compile("rest at a price"))
     listed.get_by_role("button", name="Remove the alert").click()
     expect(form.get_by_role("status")).to_have_text("No alert is set.")
-    assert page.evaluate("localStorage.getItem('observatory:alert')") is None
+    assert page.evaluate("localStorage.getItem('observatory:alert')") == "[]"
     expect(page.locator(".terminal-tool[aria-pressed=true]")).to_have_count(0)
 
 

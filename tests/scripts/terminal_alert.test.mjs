@@ -80,10 +80,10 @@ test("rows that come together count one by one, and what was there before is pas
 
 test("what the browser kept are rules or nothing", () => {
   const call = { kind: "call", call: 0, share: 0.5, seconds: 2 };
-  assert.deepEqual(readRules('{"call":0,"share":0.5,"seconds":2,"more":1}'), [call]); // one alone, as it was kept once
-  assert.deepEqual(readRules('[{"kind":"wall","size":3,"x":1},null,{"kind":"price","price":2.5},{"kind":"feed"}]'), [{ kind: "wall", size: 3 }, { kind: "price", price: 2.5 }, { kind: "feed" }]);
-  assert.equal(readRules(JSON.stringify(places(1, 9).map((price) => ({ kind: "price", price })))).length, 6);
-  for (const wrong of ['{"kind":"wall","size":0}', '{"kind":"price"}', '{"kind":"other","size":1}', null, "", "[", "null", "{}", "[7]", '{"call":1,"share":0.5,"seconds":2}', '{"call":0,"share":5,"seconds":2}', '{"call":0,"share":0.5,"seconds":-1}', '{"call":0,"share":"x","seconds":1}']) {
+  assert.deepEqual(readRules({ ...call, more: 1 }), [call]); // one alone, as it was kept once
+  assert.deepEqual(readRules([{ kind: "wall", size: 3, x: 1 }, null, { kind: "price", price: 2.5 }, { kind: "feed" }]), [{ kind: "wall", size: 3 }, { kind: "price", price: 2.5 }, { kind: "feed" }]);
+  assert.equal(readRules(places(1, 9).map((price) => ({ kind: "price", price }))).length, 6);
+  for (const wrong of [{ kind: "wall", size: 0 }, { kind: "price" }, { kind: "other", size: 1 }, null, "", "[", {}, [7], { ...call, call: 1 }, { ...call, share: 5 }, { ...call, seconds: -1 }, { ...call, share: "x" }]) {
     assert.deepEqual(readRules(wrong), [], String(wrong));
   }
 });

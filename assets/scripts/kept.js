@@ -1,0 +1,17 @@
+// Values that this browser keeps for a page, as far as it lets a page keep anything; what it does not holds until the page is left.
+
+export function kept(name, storage = "localStorage") {
+  try {
+    return JSON.parse(globalThis[storage].getItem(name));
+  } catch {
+    return null;
+  }
+}
+
+export function keep(name, value, storage = "localStorage") {
+  try {
+    globalThis[storage].setItem(name, JSON.stringify(value));
+  } catch {
+    // not kept
+  }
+}
