@@ -173,6 +173,7 @@ def class_probability(
     model: nn.Module,
     *,
     label: int,
+    less: int | None = None,
     output: int = 0,
     temperature: float = 1.0,
     offsets: Sequence[float] | NDArray[np.floating] = (),
@@ -181,7 +182,7 @@ def class_probability(
 
     Args:
         model: returns logits (batch, classes) or (batch, outputs, classes).
-        label: class to explain. output: which of several outputs.
+        label: class to explain. less: another, whose probability is taken off it. output: which of several outputs.
         temperature, offsets: a calibration (`core.market.calibration.CallRule`: bias * MOVING); none where left out.
     """
 
@@ -189,7 +190,8 @@ def class_probability(
         logits = model(x)
         logits = logits if logits.ndim == 2 else logits[:, output]
         shift = torch.as_tensor(np.asarray(offsets), dtype=logits.dtype, device=logits.device) if len(offsets) else 0.0
-        return (logits / temperature + shift).softmax(dim=-1)[:, label]
+        shares = (logits / temperature + shift).softmax(dim=-1)
+        return shares[:, label] if less is None else shares[:, label] - shares[:, less]
 
     return probability
 

@@ -3,7 +3,7 @@
 Both explain P(up) - P(down) against the market's own mean of the last hour: six groups that are put back to it one at a time
 (`core.market.reasons`), and integrated gradients from it at eight points of the line (Sundararajan et al. 2017, the measure that
 reaches furthest below chance in the deletion test of the shipped model, D38): as many points as a processor can spare beside a
-live market. One window is explained at a time, for all who watch; between two it rests by the processor's time that one took.
+live market. One window is explained at a time, for all who watch, and anew no sooner than keeps the screen's light fresh.
 """
 
 import asyncio
@@ -36,11 +36,8 @@ FRESH_S: Final = 2.0
 """Age of a light at which the next one is to be on the screen."""
 SENDING_S: Final = 0.3
 """Part of that for noticing that a light is due, and for sending it."""
-SHARE: Final = 0.1
-"""Of one core, for all markets together, where the lights stay fresh with it."""
 MOST: Final = 0.25
-"""Of one core, at most: a feed of a thousand messages a second makes a computation wait so long for its turns that resting nine
-times its work would leave a light of ten seconds on the screen."""
+"""Of one core, at most, for all markets and horizons together."""
 COLUMNS: Final = tuple(4 * level + side for side in (0, 2) for level in range(10))
 """Price columns of the ten levels of each side."""
 CELLS: Final = 200
@@ -140,11 +137,10 @@ def book_parts(predictor: Predictor, entry: MarketCard, levels: FloatArray, mean
     """
     rule = entry.rules[head]
     inputs = predictor.inputs(levels[None], entry)[0]
-    up, down = (
-        class_probability(predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING)
-        for label in (UP, DOWN)
+    lean = class_probability(
+        predictor.model, label=UP, less=DOWN, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
     )
-    values = eight_gradients(lambda x: up(x) - down(x), inputs, mean.to(inputs.device))
+    values = eight_gradients(lean, inputs, mean.to(inputs.device))
     places = np.array(price_columns(predictor.transform))
     return np.stack([values[:, (places == column) & (places != MID)].sum(axis=1) for column in COLUMNS], axis=1)
 
@@ -164,6 +160,7 @@ class LightKeeper:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        # by session and head, the light and the time at which the next one is due
         self._kept: weakref.WeakKeyDictionary[Any, dict[int, tuple[float, WindowLight]]] = weakref.WeakKeyDictionary()
         self._markets: weakref.WeakKeyDictionary[Any, MarketLight] = weakref.WeakKeyDictionary()
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="light")
@@ -171,7 +168,9 @@ class LightKeeper:
         self._rests_until = 0.0
 
     async def newest(self, session: Any, head: int) -> WindowLight | None:
-        """The light of a session's newest window: computed where it is older than a second and the processor is free.
+        """The light of a session's newest window: computed anew where it is due and the processor is free.
+
+        It is due so late that the next one, where that takes as long as this one did, comes before this one is too old.
 
         Args:
             session: has `newest_window(head)`, which returns None where there is no whole window.
@@ -179,19 +178,18 @@ class LightKeeper:
         kept = self._kept.setdefault(session, {})
         began = self._clock()
         known = kept.get(head)
-        if self._busy or began < self._rests_until or (known is not None and began - known[0] < EVERY_S):
+        if self._busy or began < self._rests_until or (known is not None and began < known[0]):
             return known[1] if known is not None else None
         self._busy = True
         try:
             light, work = await asyncio.get_running_loop().run_in_executor(self._pool, self._explain, session, head)
-            stays_fresh = FRESH_S - SENDING_S - (self._clock() - began)  # where the next one takes as long as this one
-            self._rests_until = began + max(work / MOST, min(work / SHARE, stays_fresh))
+            self._rests_until = began + work / MOST
         finally:
             self._busy = False
         if light is None:
             kept.pop(head, None)
         else:
-            kept[head] = began, light
+            kept[head] = began + max(EVERY_S, FRESH_S - SENDING_S - (self._clock() - began)), light
         return light
 
     async def without(self, session: Any, head: int, place: Place) -> dict[str, Any] | None:
