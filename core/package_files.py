@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from core.files import write_bytes
@@ -72,6 +73,13 @@ def downloaded(package: str, members: Mapping[str, tuple[str, str]], *, platform
         return contents(wheels[0], members)
 
 
+@lru_cache(maxsize=64)
+def _digest(path: Path, *_state: int) -> str:
+    """SHA-256 of a file, reckoned again where its inode, size or time has changed: pages ask for these files at every look."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @dataclass(kw_only=True)
 class ModelFiles:
     """Files of a model in a folder, as `make TARGET` takes them out of a published package.
@@ -102,9 +110,8 @@ class ModelFiles:
         if importlib.util.find_spec(self.runner) is None or not all(path.exists() for path in paths.values()):
             raise MissingModels(self.missing)
         for name, digest in self.digests.items():
-            with paths[name].open("rb") as file:
-                same = hashlib.file_digest(file, "sha256").hexdigest() == digest
-            if not same:
+            state = paths[name].stat()
+            if _digest(paths[name], state.st_ino, state.st_size, state.st_mtime_ns) != digest:
                 again = f"{MAKE} {self.target}"
                 raise MissingModels("{file} is not the published model: run `{again}` again", file=name, again=again)
         return paths
