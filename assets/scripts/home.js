@@ -30,7 +30,8 @@ function market(root, { calls, truths, momentum, horizon, every_ms, answers, sco
   const rows = calls.length;
   const outcomes = truths.map((truth, at) => [truth, calls[at], momentum[at]]);
   every(root, every_ms, (step) => {
-    const at = horizon + 10 + ((step + (rows >> 2)) % (rows - horizon - 10)); // from where some outcomes are known
+    const half = rows >> 1; // it begins again here: never an empty picture, nor a score of a few calls
+    const at = half + (step % (rows - half));
     const seen = outcomes.slice(0, at - horizon + 1);
     const right = seen.filter(([truth, call]) => truth === call).length;
     const other = seen.filter(([truth, , move]) => truth === move).length;

@@ -201,7 +201,7 @@ def test_the_front_page_is_understood_without_scrolling_and_stops_when_touched(n
             expect(page.locator(f".st-key-front_score_{place}")).to_be_in_viewport(ratio=1)
         assert_fits(page)
         page.wait_for_selector(".front[data-at]", state="attached")
-        page.wait_for_function("n => document.querySelector('.front[data-at]').dataset.at > n", arg=70)
+        page.wait_for_function("n => document.querySelector('.front[data-at]').dataset.at > n", arg=250)
         dial = page.get_by_role("slider")
         before = dial.input_value()
         page.wait_for_function("before => document.querySelector('.front input').value !== before", arg=before)
