@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from core.figures.colours import PALETTE
+from core.figures.hands import CHAINS
 
 HEIGHT: Final = 100
 RIBBON: Final = 11
@@ -17,15 +18,6 @@ RIBBON: Final = 11
 COLOURS: Final = (PALETTE["orange"], PALETTE["grey"], PALETTE["blue"])
 """Of down, stationary and up."""
 POINT: Final = PALETTE["point"]
-BONES: Final = (
-    (0, 1, 2, 3, 4),
-    (0, 5, 6, 7, 8),
-    (5, 9, 10, 11, 12),
-    (9, 13, 14, 15, 16),
-    (13, 17, 18, 19, 20),
-    (0, 17),
-)
-"""Lines through the 21 points of a hand."""
 
 
 def market_picture(mids: Sequence[float], calls: Sequence[int], truths: Sequence[int], *, called: str, came: str) -> str:
@@ -91,7 +83,7 @@ def signs_picture(frames: Sequence[Mapping[str, Any]], *, says: str) -> str:
 
 
 def _hand(points: Sequence[Sequence[float]]) -> str:
-    lines = "".join(f'<polyline points="{" ".join("{},{}".format(*points[at]) for at in bone)}"/>' for bone in BONES)
+    lines = "".join(f'<polyline points="{" ".join("{},{}".format(*points[at]) for at in bone)}"/>' for bone in CHAINS)
     dots = "".join(f'<circle cx="{x}" cy="{y}" r="0.013"/>' for x, y in points)
     return f'<g fill="none" stroke="{COLOURS[0]}" stroke-width="0.014">{lines}</g><g fill="{POINT}">{dots}</g>'
 

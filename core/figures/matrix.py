@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout, figure_of, two_decimals
+from core.lecture.moved import Moved
 
 MAX_NUMBERS: Final = 14
 """Columns up to which numbers are written into the cells."""
@@ -46,8 +47,7 @@ class Matrix:
         top: value at which the colours end; the largest in size where None.
         digits: decimals of the numbers in the cells; below 0 three significant digits, for numbers of any size.
         numbers: whether numbers are written into the cells; up to `MAX_NUMBERS` columns where None.
-        outlined: cells to outline. moved: cells that a change of a dial moved; they flash once.
-        before: (rows, columns) the values before that change.
+        outlined: cells to outline. moved: what a change of a dial moved: these cells flash once and tell what they were.
         masked: (rows, columns) cells that no query may look at: hatched, and without a number, unlike a zero.
         of: matrices that its numbers come from, by the names that `core.lecture.origins` has for them.
     """
@@ -63,8 +63,7 @@ class Matrix:
     digits: int = 2
     numbers: bool | None = None
     outlined: tuple[Cells, ...] = ()
-    moved: tuple[Cells, ...] = ()
-    before: NDArray[np.floating] | None = None
+    moved: Moved | None = None
     masked: NDArray[np.bool_] | None = None
     of: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
@@ -116,9 +115,11 @@ def matrix_html(
         chooses: the dial that a row chooses, as its key in the page. origin: of its numbers, JSON for matrix.js.
     """
     down, across = matrix.values.shape
-    outlined, moved = _inside(matrix.outlined, down, across), _inside(matrix.moved, down, across)
+    outlined = np.zeros((down, across), dtype=bool)
+    for first_row, last_row, first, last in matrix.outlined:
+        outlined[first_row : last_row + 1, first : last + 1] = True
     columns = "".join(f'<th scope="col">{escape(one)}</th>' for one in matrix.column_names)
-    cells = ["".join(_cell(matrix, i, j, outlined, moved, write) for j in range(across)) for i in range(down)]
+    cells = ["".join(_cell(matrix, i, j, outlined, write) for j in range(across)) for i in range(down)]
     body = "".join(
         f'<tr><th scope="row">{escape(name)}</th>{row}</tr>' for name, row in zip(matrix.row_names, cells, strict=True)
     )
@@ -135,8 +136,9 @@ def matrix_html(
     )
 
 
-def _cell(matrix: Matrix, i: int, j: int, outlined: NDArray[np.bool_], moved: NDArray[np.bool_], write: Write) -> str:
+def _cell(matrix: Matrix, i: int, j: int, outlined: NDArray[np.bool_], write: Write) -> str:
     value = float(matrix.values[i, j])
+    moved = matrix.moved is not None and bool(matrix.moved.cells[i, j])
     masked = matrix.masked is not None and bool(matrix.masked[i, j])
     text, at = "", ""
     if np.isfinite(value):
@@ -144,24 +146,15 @@ def _cell(matrix: Matrix, i: int, j: int, outlined: NDArray[np.bool_], moved: ND
         at = f' data-v="{value:.4g}"'
     elif np.isneginf(value):
         text = "−∞"
-    before = value if matrix.before is None else float(matrix.before[i, j])
-    if before != value and not (np.isnan(before) and np.isnan(value)):
-        at += f' data-was="{before:.4g}"'
+    if matrix.moved is not None and moved:
+        at += f' data-was="{matrix.moved.before[i, j]:.4g}"'
     style = f"background:{colour(matrix, value)}" if np.isfinite(value) and not masked else ""
     if outlined[i, j]:  # the edges of a rectangle, where its neighbour lies outside
         edges = {"t": (i - 1, j), "b": (i + 1, j), "l": (i, j - 1), "r": (i, j + 1)}
         style += "".join(f";--{side}:1" for side, near in edges.items() if not _at(outlined, *near))
-    kinds = " ".join(name for name, on in (("out", outlined[i, j]), ("moved", moved[i, j]), ("masked", masked)) if on)
+    kinds = " ".join(name for name, on in (("out", outlined[i, j]), ("moved", moved), ("masked", masked)) if on)
     kind = f' class="{kinds}"' if kinds else ""
     return f'<td{at}{kind} style="{style}">{text}</td>'
-
-
-def _inside(rectangles: Sequence[Cells], down: int, across: int) -> NDArray[np.bool_]:
-    """The cells of rectangles."""
-    cells = np.zeros((down, across), dtype=bool)
-    for first_row, last_row, first, last in rectangles:
-        cells[first_row : last_row + 1, first : last + 1] = True
-    return cells
 
 
 def _at(cells: NDArray[np.bool_], row: int, column: int) -> bool:

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Rectangle = tuple[int, int, int, int]
-"""First row, last row, first column, last column, from 0 on."""
 
 SAME: Final = 1e-9
 """Difference, as a share of the largest entry, up to which two numbers count as the same: rounding is far below."""
@@ -56,11 +54,6 @@ class Moved:
         second, first = np.sort(self._changes.max(axis=1, initial=0.0))[-2:] if len(self.before) > 1 else (1.0, 1.0)
         return bool(first > 1.1 * second)
 
-    @property
-    def rectangles(self) -> tuple[Rectangle, ...]:
-        """The cells that moved as few rectangles, none overlapping."""
-        return rectangles(self.cells)
-
 
 def trend(before: float, after: float) -> int:
     """1 where a number rises, -1 where it falls, 0 where it changes by no more than a millionth of the larger size."""
@@ -91,23 +84,3 @@ def compare(before: Array, after: Array) -> Moved:
         cells = np.where(finite, np.abs(after - before) > SAME * largest, before != after)
     cells &= ~(np.isnan(before) & np.isnan(after))
     return Moved(before=before, after=after, cells=cells)
-
-
-def rectangles(cells: NDArray[np.bool_]) -> tuple[Rectangle, ...]:
-    """True cells as rectangles: runs within a row, joined with the same run in the rows below.
-
-    >>> rectangles(np.array([[True, True, False], [True, True, True]]))
-    ((0, 0, 0, 1), (1, 1, 0, 2))
-    """
-    boxes: list[Rectangle] = []
-    grown: dict[tuple[int, int], Rectangle] = {}
-    for row, line in enumerate(cells):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], line, [False]]).astype(np.int8)))
-        runs = [(int(first), int(end) - 1) for first, end in edges.reshape(-1, 2)]
-        now = {}
-        for run in runs:
-            first = grown[run][0] if run in grown else row
-            now[run] = (first, row, *run)
-        boxes += [one for run, one in grown.items() if run not in now]
-        grown = now
-    return tuple(sorted([*boxes, *grown.values()]))

@@ -6,7 +6,7 @@ Source: sequence-modelling "Red Neuronal Recurrente (RNN)", "Long Short-Term Mem
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,19 +15,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.lecture.tokens import TokenError, embed, random_numbers
-from core.models.recurrent import GATES, LSTM, RNN
+from core.models.recurrent import GATES, LSTMStates, RNNStates, unroll_lstm, unroll_rnn
 from core.nn import scaled_dot_product_attention
 
 Array = NDArray[np.float64]
 Weights = dict[str, Array]
 
 HIDDEN: Final = 6
+BOUND: Final = 1 / math.sqrt(HIDDEN)
 LETTER_WIDTH: Final = 4
 MAX_LETTERS: Final = 60
-
-RNN_NAMES: Final = {"W_hx": "w_hx", "W_hh": "w_hh", "b_h": "b_h", "W_hy": "w_hy", "b_y": "b_y"}
-LSTM_NAMES: Final = {f"{kind}_{gate}": f"{kind.lower()}_{gate}" for gate in GATES for kind in ("W", "U", "b")}
-"""The document's name of each weight -> the module's."""
 
 
 # -- sequences ----------------------------------------------------------------------------------------------------------------
@@ -53,22 +50,26 @@ def letters(sentence: str) -> tuple[list[str], Array]:
 # -- weights ------------------------------------------------------------------------------------------------------------------
 
 
-def _uniform(name: str, shape: tuple[int, ...], bound: float) -> Array:
-    """Uniform in (-bound, bound), seeded by the name, two decimals: a normal draw through its distribution function."""
+def _uniform(name: str, shape: tuple[int, ...]) -> Array:
+    """Uniform within 1 / sqrt(HIDDEN) as PyTorch starts weights, seeded by the name, two decimals.
+
+    A normal draw through its distribution function.
+    """
     normal = random_numbers(name, shape, digits=12)
-    return np.round(bound * np.vectorize(math.erf)(normal / math.sqrt(2)), 2) + 0.0
+    return np.round(BOUND * np.vectorize(math.erf)(normal / math.sqrt(2)), 2) + 0.0
 
 
-def random_rnn(width: int, *, hidden: int = HIDDEN, seed: int = 0) -> Weights:
-    """W_hx, W_hh, b_h, W_hy, b_y, uniform within 1 / sqrt(hidden) as PyTorch starts them."""
-    shapes = {"W_hx": (hidden, width), "W_hh": (hidden, hidden), "b_h": (hidden,), "W_hy": (1, hidden), "b_y": (1,)}
-    return {name: _uniform(f"rnn {name} {seed}", shape, 1 / math.sqrt(hidden)) for name, shape in shapes.items()}
+def random_rnn(width: int, *, seed: int = 0) -> Weights:
+    """W_hx, W_hh, b_h, W_hy, b_y, drawn by `_uniform`."""
+    shapes = {"W_hx": (HIDDEN, width), "W_hh": (HIDDEN, HIDDEN), "b_h": (HIDDEN,), "W_hy": (1, HIDDEN), "b_y": (1,)}
+    return {name: _uniform(f"rnn {name} {seed}", shape) for name, shape in shapes.items()}
 
 
-def random_lstm(width: int, *, hidden: int = HIDDEN, seed: int = 0) -> Weights:
-    """W, U and b of f, i, c and o, uniform within 1 / sqrt(hidden) as PyTorch starts them."""
-    shapes: dict[str, tuple[int, ...]] = {"W": (hidden, width), "U": (hidden, hidden), "b": (hidden,)}
-    return {name: _uniform(f"lstm {name} {seed}", shapes[name[0]], 1 / math.sqrt(hidden)) for name in LSTM_NAMES}
+def random_lstm(width: int, *, seed: int = 0) -> Weights:
+    """W, U and b of f, i, c and o, drawn by `_uniform`."""
+    shapes: dict[str, tuple[int, ...]] = {"W": (HIDDEN, width), "U": (HIDDEN, HIDDEN), "b": (HIDDEN,)}
+    names = [(f"{kind}_{gate}", shape) for gate in GATES for kind, shape in shapes.items()]
+    return {name: _uniform(f"lstm {name} {seed}", shape) for name, shape in names}
 
 
 def scale_weight(weights: Weights, name: str, factor: float) -> Weights:
@@ -81,54 +82,21 @@ def shift_weight(weights: Weights, name: str, by: float) -> Weights:
     return {**weights, name: weights[name] + by}
 
 
-def _load(module: RNN | LSTM, weights: Weights, names: dict[str, str]) -> None:
-    with torch.no_grad():
-        for name, parameter in names.items():
-            module.get_parameter(parameter).copy_(torch.tensor(weights[name]))
-
-
-def rnn_of(weights: Weights) -> RNN:
-    """The module with these weights, float64."""
-    module = RNN(weights["W_hx"].shape[1], len(weights["b_h"]), len(weights["b_y"])).double()
-    _load(module, weights, RNN_NAMES)
-    return module
-
-
-def lstm_of(weights: Weights) -> LSTM:
-    """The module with these weights, float64."""
-    module = LSTM(weights["W_f"].shape[1], len(weights["b_f"])).double()
-    _load(module, weights, LSTM_NAMES)
-    return module
-
-
 # -- unrolled -----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class RNNTrace:
-    """An RNN over one sequence: h (time, hidden); y (time, o)."""
-
-    h: Array
-    y: Array
+def _tensors(weights: Weights) -> dict[str, Tensor]:
+    return {name: torch.tensor(values) for name, values in weights.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
-class LSTMTrace:
-    """An LSTM over one sequence: gates f, i, o, candidate, cell c and state h, (time, hidden) each."""
-
-    f: Array
-    i: Array
-    o: Array
-    candidate: Array
-    c: Array
-    h: Array
+def run_rnn(x: Array, weights: Weights) -> RNNStates[Array]:
+    """Unroll over x (time, width): h (time, hidden), y (time, o)."""
+    return RNNStates(*(one[0].numpy() for one in unroll_rnn(torch.tensor(x)[None], _tensors(weights))))
 
 
-@torch.inference_mode()
-def run_rnn(x: Array, weights: Weights) -> RNNTrace:
-    """Unroll over x (time, width)."""
-    trace = rnn_of(weights)(torch.tensor(x)[None])
-    return RNNTrace(h=trace.h[0].numpy(), y=trace.y[0].numpy())
+def run_lstm(x: Array, weights: Weights) -> LSTMStates[Array]:
+    """Unroll over x (time, width): every gate and state, (time, hidden) each."""
+    return LSTMStates(*(one[0].numpy() for one in unroll_lstm(torch.tensor(x)[None], _tensors(weights))))
 
 
 def left_of_first(x: Array, rnn: Weights, lstm: Weights) -> tuple[Array, Array]:
@@ -140,7 +108,7 @@ def left_of_first(x: Array, rnn: Weights, lstm: Weights) -> tuple[Array, Array]:
     return of_rnn, of_lstm
 
 
-def rnn_terms(x: Array, run: RNNTrace, weights: Weights, *, step: int, unit: int) -> tuple[float, float, float]:
+def rnn_terms(x: Array, run: RNNStates[Array], weights: Weights, *, step: int, unit: int) -> tuple[float, float, float]:
     """W_hx x_t, W_hh h_{t-1} and b_h of one unit at one step: the terms inside the tanh."""
     before = run.h[step - 1] if step else np.zeros(run.h.shape[1])
     return (
@@ -155,21 +123,9 @@ def rnn_entry(inward: float, back: float, bias: float) -> float:
     return math.tanh(inward + back + bias)
 
 
-def lstm_cell(f: float, before: float, i: float, candidate: float) -> float:
-    """One unit's cell, c = f c_{t-1} + i c~."""
-    return f * before + i * candidate
-
-
 def lstm_state(o: float, c: float) -> float:
     """h = o tanh(c)."""
     return o * math.tanh(c)
-
-
-@torch.inference_mode()
-def run_lstm(x: Array, weights: Weights) -> LSTMTrace:
-    """Unroll over x (time, width)."""
-    trace = lstm_of(weights)(torch.tensor(x)[None])
-    return LSTMTrace(**{field.name: getattr(trace, field.name)[0].numpy() for field in fields(trace)})
 
 
 @torch.no_grad()
@@ -207,9 +163,9 @@ def lstm_deviation(x: Array, weights: Weights) -> float:
 # -- gradients through time ---------------------------------------------------------------------------------------------------
 
 
-def _norms_by_input(states: Callable[[Tensor], Tensor], x: Array, hidden: int) -> Array:
+def _norms_by_input(states: Callable[[Tensor], Tensor], x: Array) -> Array:
     """(time,) Frobenius norm of d h_T / d x_t by autograd, each unit of the last state in a row of the batch of its own."""
-    inputs = torch.tensor(x).repeat(hidden, 1, 1).requires_grad_()  # (hidden, time, width)
+    inputs = torch.tensor(x).repeat(HIDDEN, 1, 1).requires_grad_()  # (hidden, time, width)
     (gradient,) = torch.autograd.grad(states(inputs)[:, -1].diagonal().sum(), inputs)
     return np.asarray(gradient.norm(dim=(0, 2)).numpy())
 
@@ -220,16 +176,16 @@ def rnn_gradients(x: Array, weights: Weights) -> Array:
     J_t = diag(1 - h_t^2) W_hh: each step back multiplies by another matrix.
     """
     twin = rnn_twin(weights)
-    return _norms_by_input(lambda inputs: twin(inputs)[0], x, len(weights["b_h"]))
+    return _norms_by_input(lambda inputs: twin(inputs)[0], x)
 
 
 def lstm_gradients(x: Array, weights: Weights) -> Array:
     """(time,) Frobenius norm of d h_T / d x_t, through the cell (scaled by f alone) and the state."""
     twin = lstm_twin(weights)
-    return _norms_by_input(lambda inputs: twin(inputs)[0], x, len(weights["b_f"]))
+    return _norms_by_input(lambda inputs: twin(inputs)[0], x)
 
 
-def forget_products(run: LSTMTrace) -> Array:
+def forget_products(run: LSTMStates[Array]) -> Array:
     """(time,) mean over units of f_T ... f_{t+1}: the share of step t's cell that the forget gates pass on to the last."""
     after = np.vstack([run.f[1:], np.ones((1, run.f.shape[1]))])
     return np.asarray(np.cumprod(after[::-1], axis=0)[::-1].mean(axis=1))
@@ -237,7 +193,7 @@ def forget_products(run: LSTMTrace) -> Array:
 
 def random_head(width: int, *, seed: int = 0) -> Weights:
     """q, k and v of one attention head, (width, HIDDEN) each, drawn like the cells' weights."""
-    return {name: _uniform(f"attention {name} {seed}", (width, HIDDEN), 1 / math.sqrt(HIDDEN)) for name in "qkv"}
+    return {name: _uniform(f"attention {name} {seed}", (width, HIDDEN)) for name in "qkv"}
 
 
 def attention_gradients(x: Array, *, seed: int = 0) -> Array:
@@ -251,7 +207,7 @@ def attention_gradients(x: Array, *, seed: int = 0) -> Array:
     def mixed(inputs: Tensor) -> Tensor:
         return scaled_dot_product_attention(inputs @ w_q, inputs @ w_k, inputs @ w_v, return_weights=True)[0]
 
-    return _norms_by_input(mixed, x, HIDDEN)
+    return _norms_by_input(mixed, x)
 
 
 @dataclass(frozen=True, kw_only=True)

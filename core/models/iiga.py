@@ -8,7 +8,7 @@ Index 0 of the vocabulary is CTC's blank (D18); T is any length (D19).
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal, overload
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -214,24 +214,13 @@ class IIGA(nn.Module):
             ValueError: for an input of another shape, or lengths that do not fit it.
         """
         self._check(x, lengths)
-        logits, maps = self._attend(self.encode(x, lengths), lengths, return_attention=return_attention)
+        logits, maps = self.attend(self.encode(x, lengths), lengths, return_attention=return_attention)
         return (logits, maps) if return_attention else logits
 
-    @overload
-    def attend(self, encoded: Tensor, lengths: Tensor | None = None, *, return_attention: Literal[False] = False) -> Tensor: ...
-    @overload
-    def attend(
-        self, encoded: Tensor, lengths: Tensor | None = None, *, return_attention: Literal[True]
-    ) -> tuple[Tensor, AttentionMaps]: ...
     def attend(
         self, encoded: Tensor, lengths: Tensor | None = None, *, return_attention: bool = False
-    ) -> Tensor | tuple[Tensor, AttentionMaps]:
-        """Everything after the front end: (batch, T, D) of `encode` -> what `forward` returns."""
-        logits, maps = self._attend(encoded, lengths, return_attention=return_attention)
-        return (logits, maps) if return_attention else logits
-
-    def _attend(self, encoded: Tensor, lengths: Tensor | None, *, return_attention: bool) -> tuple[Tensor, AttentionMaps]:
-        """(batch, T, D) -> (batch, T, V), and the weights by name; none where they are not asked for."""
+    ) -> tuple[Tensor, AttentionMaps]:
+        """Everything after the front end: (batch, T, D) of `encode` -> (batch, T, V), and the weights where asked for."""
         steps = encoded.shape[1]
         x = self.dropout(encoded + sinusoidal_encoding(steps, self.config.width).to(encoded))
         whole = torch.ones(1, 1, 1, steps, dtype=torch.bool, device=x.device)

@@ -1,4 +1,4 @@
-"""The simple recurrent network and the LSTM: one function per equation, one module per network.
+"""The simple recurrent network and the LSTM: one function per equation, and one that unrolls each network.
 
 Source: sequence-modelling "Red Neuronal Recurrente (RNN)" and "Long Short-Term Memory (LSTM)"; Elman 1990; Hochreiter and
 Schmidhuber 1997 with the forget gate of Gers et al. 2000.
@@ -6,13 +6,13 @@ Schmidhuber 1997 with the forget gate of Gers et al. 2000.
 Vectors are rows, so that the document's W x is x W^T. Weights have PyTorch's shapes, (out, in).
 """
 
-import math
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+States = TypeVar("States")
 GATES: Final = ("f", "i", "c", "o")
 """Forget, input, candidate, output: the document's letters, in its order (PyTorch's rows are i, f, c, o)."""
 
@@ -55,81 +55,50 @@ def lstm_hidden(o: Tensor, c: Tensor) -> Tensor:
     return o * torch.tanh(c)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RNNStates:
-    """An RNN unrolled: h (batch, time, hidden) and y (batch, time, o)."""
+class RNNStates(NamedTuple, Generic[States]):
+    """An RNN unrolled: h and y, tensors (batch, time, hidden) and (batch, time, o), or arrays of one sequence."""
 
-    h: Tensor
-    y: Tensor
-
-
-@dataclass(frozen=True, kw_only=True)
-class LSTMStates:
-    """An LSTM unrolled: gates f, i, o, the candidate, the cell c and the state h, (batch, time, hidden) each."""
-
-    f: Tensor
-    i: Tensor
-    o: Tensor
-    candidate: Tensor
-    c: Tensor
-    h: Tensor
+    h: States
+    y: States
 
 
-class RNN(nn.Module):
-    """One layer with a zero initial state. Weights are initialised uniformly within 1 / sqrt(hidden), as in PyTorch."""
+class LSTMStates(NamedTuple, Generic[States]):
+    """An LSTM unrolled: gates f, i, o, the candidate, the cell c and the state h, tensors (batch, time, hidden) or arrays."""
 
-    def __init__(self, width: int, hidden: int, output: int) -> None:
-        super().__init__()
-        self.hidden = hidden
-        self.w_hx = nn.Parameter(torch.empty(hidden, width))
-        self.w_hh = nn.Parameter(torch.empty(hidden, hidden))
-        self.b_h = nn.Parameter(torch.empty(hidden))
-        self.w_hy = nn.Parameter(torch.empty(output, hidden))
-        self.b_y = nn.Parameter(torch.empty(output))
-        _draw(self, hidden)
-
-    def forward(self, x: Tensor) -> RNNStates:
-        """(batch, time, width) -> all states and outputs."""
-        h, states = x.new_zeros(len(x), self.hidden), []  # (batch, hidden)
-        for x_t in x.unbind(dim=1):  # (batch, width) each
-            h = rnn_hidden(x_t, h, self.w_hx, self.w_hh, self.b_h)
-            states.append(h)
-        unrolled = torch.stack(states, dim=1)  # (batch, time, hidden)
-        return RNNStates(h=unrolled, y=rnn_output(unrolled, self.w_hy, self.b_y))
+    f: States
+    i: States
+    o: States
+    candidate: States
+    c: States
+    h: States
 
 
-class LSTM(nn.Module):
-    """One layer with zero initial cell and state. Parameters w_f, u_f, b_f and so on: three per gate."""
+def unroll_rnn(x: Tensor, weights: Mapping[str, Tensor]) -> RNNStates[Tensor]:
+    """(batch, time, width) -> all states and outputs, from a state of zeros.
 
-    def __init__(self, width: int, hidden: int) -> None:
-        super().__init__()
-        self.hidden = hidden
-        for gate in GATES:
-            self.register_parameter(f"w_{gate}", nn.Parameter(torch.empty(hidden, width)))
-            self.register_parameter(f"u_{gate}", nn.Parameter(torch.empty(hidden, hidden)))
-            self.register_parameter(f"b_{gate}", nn.Parameter(torch.empty(hidden)))
-        _draw(self, hidden)
-
-    def weights(self, gate: str) -> tuple[Tensor, Tensor, Tensor]:
-        """W, U and b of one of `GATES`."""
-        return self.get_parameter(f"w_{gate}"), self.get_parameter(f"u_{gate}"), self.get_parameter(f"b_{gate}")
-
-    def forward(self, x: Tensor) -> LSTMStates:
-        """(batch, time, width) -> every gate and state."""
-        h = c = x.new_zeros(len(x), self.hidden)  # (batch, hidden)
-        kept: dict[str, list[Tensor]] = {name: [] for name in ("f", "i", "o", "candidate", "c", "h")}
-        weights = {gate: self.weights(gate) for gate in GATES}
-        for x_t in x.unbind(dim=1):  # (batch, width) each
-            f, i, o = (lstm_gate(x_t, h, *weights[gate]) for gate in ("f", "i", "o"))
-            candidate = lstm_candidate(x_t, h, *weights["c"])
-            c = lstm_cell(f, c, i, candidate)
-            h = lstm_hidden(o, c)
-            for name, value in zip(kept, (f, i, o, candidate, c, h), strict=True):  # (batch, hidden) each
-                kept[name].append(value)
-        return LSTMStates(**{name: torch.stack(values, dim=1) for name, values in kept.items()})  # (batch, time, hidden) each
+    Args:
+        weights: W_hx, W_hh, b_h, W_hy and b_y, by the document's names.
+    """
+    h, states = x.new_zeros(len(x), len(weights["b_h"])), []  # (batch, hidden)
+    for x_t in x.unbind(dim=1):  # (batch, width) each
+        h = rnn_hidden(x_t, h, weights["W_hx"], weights["W_hh"], weights["b_h"])
+        states.append(h)
+    unrolled = torch.stack(states, dim=1)  # (batch, time, hidden)
+    return RNNStates(unrolled, rnn_output(unrolled, weights["W_hy"], weights["b_y"]))
 
 
-def _draw(module: nn.Module, hidden: int) -> None:
-    bound = 1 / math.sqrt(hidden)
-    for parameter in module.parameters():
-        nn.init.uniform_(parameter, -bound, bound)
+def unroll_lstm(x: Tensor, weights: Mapping[str, Tensor]) -> LSTMStates[Tensor]:
+    """(batch, time, width) -> every gate and state, from a cell and a state of zeros.
+
+    Args:
+        weights: W_f, U_f, b_f and so on: three for each of `GATES`.
+    """
+    h = c = x.new_zeros(len(x), len(weights["b_f"]))  # (batch, hidden)
+    steps, of = [], {gate: [weights[f"{kind}_{gate}"] for kind in ("W", "U", "b")] for gate in GATES}
+    for x_t in x.unbind(dim=1):  # (batch, width) each
+        f, i, o = (lstm_gate(x_t, h, *of[gate]) for gate in ("f", "i", "o"))
+        candidate = lstm_candidate(x_t, h, *of["c"])
+        c = lstm_cell(f, c, i, candidate)
+        h = lstm_hidden(o, c)
+        steps.append((f, i, o, candidate, c, h))  # (batch, hidden) each
+    return LSTMStates(*(torch.stack(values, dim=1) for values in zip(*steps, strict=True)))  # (batch, time, hidden) each

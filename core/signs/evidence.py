@@ -148,7 +148,7 @@ def _deletable(
 
     def logits(x: Tensor) -> Tensor:
         model, there = recogniser.model, x.to(recogniser.placement.device)
-        return model.attend(model.encode(there) if through_front else there).to(x.device)
+        return model.attend(model.encode(there) if through_front else there)[0].to(x.device)
 
     return without(whole, empty, torch.arange(len(whole))[:, None], mask(hidden, len(whole)))[0], empty, logits
 

@@ -279,7 +279,7 @@ class Recogniser:
     @falls_back
     def logits(self, encoded: Tensor) -> Tensor:
         """The same without the weights."""
-        return self.model.attend(encoded.to(self.placement.device)).cpu()
+        return self.model.attend(encoded.to(self.placement.device))[0].cpu()
 
 
 def silenced(log_probabilities: NDArray[np.float32], seen: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -250,13 +250,13 @@ class ClipsTask:
         """CTC, and cross-entropy of the frames."""
         assert isinstance(model, IIGA)
         how = self.how
-        logits = model.attend(batch[0], batch[1])
+        logits, _maps = model.attend(batch[0], batch[1])
         return sentence_loss(logits, batch, frames_weight=how.frames_weight, smoothing=how.smoothing)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER of the best path on the held-out signers' clips."""
         assert isinstance(model, IIGA)
-        wer = error_rate(model.attend, self.held_out)
+        wer = error_rate(lambda encoded: model.attend(encoded)[0], self.held_out)
         return {"score": -wer, "wer": wer}
 
 

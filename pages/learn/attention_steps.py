@@ -212,10 +212,8 @@ def matrix(it: Attended, values: Any, name: str, key: str, *, moved: Moved | Non
     Args:
         moved: what the last change of a dial moved in it. more: for the `Matrix`.
     """
-    given: dict[str, Any] = {"x_title": _("Channel"), "y_title": _("Token")}
+    given: dict[str, Any] = {"x_title": _("Channel"), "y_title": _("Token"), "moved": moved}
     given["outlined"] = ((it.query, it.query, 0, values.shape[1] - 1),)
-    if moved:
-        given |= {"moved": moved.rectangles, "before": moved.before}
     drawn = Matrix(values=values, name=name, rows=it.names, **(given | more))
     alt = _("{what}, a matrix with one row per token.").format(what=name)
     return plot(drawn, f"steps_{key}", alt, chooses="q" if drawn.outlined else "")

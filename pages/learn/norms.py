@@ -92,8 +92,8 @@ def normalisation(
     alt = _("Sample {n} before and after the norm; cells that share a mean and variance are outlined.")
 
     def one(n: int, moved: Any = None) -> list[Drawn]:
-        cells = moved.rectangles if moved and n == sample else ()
-        drawn = figures.sample_matrices(example.before, example.after, n - 1, group=cell.group, name=name, moved=cells)
+        change = moved if n == sample else None
+        drawn = figures.sample_matrices(example.before, example.after, n - 1, group=cell.group, name=name, moved=change)
         return [plot(each, f"norm_batch_{n - 1}_{state}", alt.format(n=n)) for state, each in enumerate(drawn)]
 
     def figure(moved: Any) -> list[Any]:

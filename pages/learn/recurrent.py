@@ -18,6 +18,7 @@ from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
 from core.lecture.worked import Worked
+from core.models.recurrent import lstm_cell
 from pages.learn import frame
 from pages.learn.frame import Dial, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
@@ -176,7 +177,7 @@ def lstm(it: Unrolled) -> PartView:
     f, i, o, candidate, c, h = (one[t, k] for one in (run.f, run.i, run.o, run.candidate, run.c, run.h))
     before = run.c[t - 1, k] if t else 0.0
     of_cell = digits_needed(recurrence.lstm_state, o, c)
-    digits = digits_needed(recurrence.lstm_cell, f, before, i, candidate, result=of_cell)
+    digits = digits_needed(lstm_cell, f, before, i, candidate, result=of_cell)
     f_, i_, candidate_, before_ = (tex(value, digits) for value in (f, i, candidate, before))
     o_, c_ = (tex(value, of_cell) for value in (o, c))
     lines = [

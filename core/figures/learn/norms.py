@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.figures.matrix import Matrix
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET
 from core.figures.traces import bars, chart, line, marks
+from core.lecture.moved import Moved
 from core.messages import translate as _
 
 
@@ -20,14 +21,14 @@ def sample_matrices(
     *,
     group: Mapping[int, tuple[int, int, int, int]],
     name: str,
-    moved: tuple[tuple[int, int, int, int], ...] = (),
+    moved: Moved | None,
 ) -> list[Matrix]:
     """One sample of a batch (samples, steps, channels) before and after a norm: channels down, time across.
 
     Args:
         sample: which, from 0 on; the colours' ends are the whole batch's.
         group: sample -> cells that share the chosen cell's mean and variance (rows are channels).
-        name: of the norm. moved: cells after the norm that a change of a dial moved.
+        name: of the norm. moved: what a change of a dial moved after the norm.
     """
     outlined = (group[sample],) if sample in group else ()
     return [
@@ -38,7 +39,7 @@ def sample_matrices(
             y_title=_("Channel"),
             top=float(np.abs(x).max()) or 1.0,
             outlined=outlined,
-            moved=moved if x is after else (),
+            moved=moved if x is after else None,
             numbers=False,
         )
         for x, title in ((before, _("sample {n}, before")), (after, _("sample {n}, {norm}")))

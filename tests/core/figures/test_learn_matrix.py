@@ -7,6 +7,7 @@ import numpy as np
 from core.figures.learn import attention_steps, positions, recurrent
 from core.figures.learn.recurrent import UnitLine
 from core.figures.matrix import Matrix, colour, largest_size, matrix_figure, matrix_html
+from core.lecture.moved import compare
 
 VALUES = np.array([[1.0, -2.5, -np.inf], [0.0, 0.25, 0.004]])
 
@@ -42,7 +43,8 @@ def test_colours_are_centred_on_zero_and_end_at_the_largest() -> None:
 
 def test_what_a_dial_moved_is_marked_with_the_value_before() -> None:
     before = np.array([[1.0, 0.0], [np.nan, 5.0]])
-    drawn = Matrix(values=np.array([[1.0, 0.5], [np.nan, -np.inf]]), name="M", moved=((0, 0, 1, 1),), before=before)
+    after = np.array([[1.0, 0.5], [np.nan, -np.inf]])
+    drawn = Matrix(values=after, name="M", moved=compare(before, after))
     (same, moved), (empty, masked) = cells(matrix_html(drawn, key="m", alt=""))
     assert "class" not in same and moved["class"] == "moved" and moved["data-was"] == "0"
     assert "data-was" not in empty and empty["text"] == "" and masked["data-was"] == "5"

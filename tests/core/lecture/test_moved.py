@@ -1,10 +1,10 @@
-"""What moved between two states of a matrix: cells, rows, the largest change, rectangles."""
+"""What moved between two states of a matrix: cells, rows, the largest change."""
 
 import numpy as np
 import pytest
 
 from core.lecture import attention_steps, tokens
-from core.lecture.moved import compare, doublings, rectangles, trend
+from core.lecture.moved import compare, doublings, trend
 
 
 def test_only_what_differs_moved() -> None:
@@ -12,7 +12,7 @@ def test_only_what_differs_moved() -> None:
     after = np.array([[0.51, 0.49], [0.5, 0.5], [0.2, 0.8 + 1e-12]])
     found = compare(before, after)
     assert found.rows == (0,) and found.still == (1, 2) and found.most in ((0, 0), (0, 1))
-    assert found.rectangles == ((0, 0, 0, 1),)
+    assert found.cells.tolist() == [[True, True], [False, False], [False, False]]
 
 
 def test_a_masked_score_that_stays_masked_did_not_move_and_one_that_opens_moved_most() -> None:
@@ -31,17 +31,6 @@ def test_a_causal_mask_leaves_the_earlier_queries_as_they_were() -> None:
     open_ = compare(*(attention_steps.steps(x, weights).mixed[0] for x in (first, second)))
     assert masked.still == (0, 1) and masked.rows == (2,)
     assert open_.still == ()
-
-
-def test_rectangles_cover_each_true_cell_once() -> None:
-    rng = np.random.default_rng(3)
-    for share in (0.1, 0.5, 0.9, 1.0):
-        cells = rng.random((7, 9)) < share
-        covered = np.zeros(cells.shape, dtype=int)
-        for top, bottom, left, right in rectangles(cells):
-            covered[top : bottom + 1, left : right + 1] += 1
-        assert (covered == cells).all()
-    assert rectangles(np.ones((7, 9), dtype=bool)) == ((0, 6, 0, 8),)
 
 
 def test_other_shapes_are_refused() -> None:

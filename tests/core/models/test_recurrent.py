@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from core.models import recurrent
-from core.models.recurrent import LSTM, RNN
+from core.models.recurrent import unroll_lstm, unroll_rnn
 
 
 @pytest.fixture(autouse=True)
@@ -51,30 +51,31 @@ def test_the_equations_one_by_one() -> None:
 
 
 def test_the_rnn_equals_pytorchs() -> None:
-    ours, twin = RNN(3, 5, 2), nn.RNN(3, 5, batch_first=True)
-    with torch.no_grad():
-        twin.weight_ih_l0.copy_(ours.w_hx)
-        twin.weight_hh_l0.copy_(ours.w_hh)
-        twin.bias_ih_l0.copy_(ours.b_h)
-        twin.bias_hh_l0.zero_()
+    twin = nn.RNN(3, 5, batch_first=True)
+    w_hx, w_hh, b_h, _zero = twin.parameters()
+    weights = {"W_hx": w_hx, "W_hh": w_hh, "b_h": b_h, "W_hy": torch.randn(2, 5), "b_y": torch.randn(2)}
+    nn.init.zeros_(twin.bias_hh_l0)
     x = torch.randn(4, 20, 3)
-    states, (wanted, _last) = ours(x), twin(x)
+    states, (wanted, _last) = unroll_rnn(x, weights), twin(x)
     torch.testing.assert_close(states.h, wanted, atol=1e-6, rtol=0)
-    torch.testing.assert_close(states.y, nn.functional.linear(wanted, ours.w_hy, ours.b_y), atol=1e-6, rtol=0)
+    torch.testing.assert_close(states.y, nn.functional.linear(wanted, weights["W_hy"], weights["b_y"]), atol=1e-6, rtol=0)
 
 
 def test_the_lstm_equals_pytorchs_forwards_and_backwards() -> None:
-    ours, twin = LSTM(3, 5), nn.LSTM(3, 5, batch_first=True)
-    with torch.no_grad():
-        for own, column in (("weight_ih_l0", 0), ("weight_hh_l0", 1), ("bias_ih_l0", 2)):
-            twin.get_parameter(own).copy_(torch.cat([ours.weights(gate)[column] for gate in "ifco"]))
-        twin.bias_hh_l0.zero_()
+    twin = nn.LSTM(3, 5, batch_first=True)
+    nn.init.zeros_(twin.bias_hh_l0)
+    rows = {kind: twin.get_parameter(name) for kind, name in (("W", "weight_ih_l0"), ("U", "weight_hh_l0"), ("b", "bias_ih_l0"))}
+    weights = {
+        f"{kind}_{gate}": some.detach().clone().requires_grad_()
+        for kind, whole in rows.items()
+        for gate, some in zip("ifco", whole.chunk(4), strict=True)
+    }
     x = torch.randn(4, 20, 3)
-    states, (wanted, (_h, last)) = ours(x), twin(x)
+    states, (wanted, (_h, last)) = unroll_lstm(x, weights), twin(x)
     torch.testing.assert_close(states.h, wanted, atol=1e-6, rtol=0)
     torch.testing.assert_close(states.c[:, -1], last[0], atol=1e-6, rtol=0)
     states.h[:, -1].sum().backward()
     wanted[:, -1].sum().backward()
-    for own, column in (("weight_ih_l0", 0), ("weight_hh_l0", 1), ("bias_ih_l0", 2)):
-        mine = torch.cat([ours.weights(gate)[column].grad for gate in "ifco"])  # type: ignore[misc]
-        torch.testing.assert_close(mine, twin.get_parameter(own).grad, atol=1e-5, rtol=1e-4)
+    for kind, whole in rows.items():
+        mine = torch.cat([weights[f"{kind}_{gate}"].grad for gate in "ifco"])  # type: ignore[misc]
+        torch.testing.assert_close(mine, whole.grad, atol=1e-5, rtol=1e-4)
