@@ -169,7 +169,7 @@ class Terminal {
       ? [["M3 3 13 13M13 3 3 13", labels.leave, () => this.present(false)]]
       : [
           ["M2 3h12v8H2zM5 14h6M8 11v3", labels.present, () => this.present(true)],
-          ["M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14.5h3", labels.alert, () => this.alerts.open(), this.alerts.alerts.length > 0],
+          ["M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14.5h3", labels.alert, () => this.alerts.open(), this.alerts.alerts.length > 0 || this.alerts.sounds.on],
           ["M8 2v8M5 7l3 3 3-3M2 13h12", labels.picture, () => this.savePicture()],
           ["M5.5 6a2.5 2.5 0 1 1 3.5 2.2q-1 .5-1 1.8M8 13v.5", labels.help, () => this.toggleHelp()],
         ];

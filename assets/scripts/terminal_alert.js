@@ -6,12 +6,15 @@ import { STEP_MS } from "./terminal_data.js";
 import { button, put } from "./terminal_parts.js";
 
 const KEPT = "observatory:alert"; // in localStorage: rules, [{"kind", ...}]
+const SOUNDS = "observatory:trade-sounds"; // in localStorage: whether large trades sound
 const MOST = 6; // alerts at once
 const FRESH = ["live", "replaying", "simulating"]; // statuses in which the newest row is of now
 const NO_SIGNAL = -1; // a row's answer where it calls nothing
 const ANY = -1; // of a rule: any class; else 0 down, 2 up
 const HOUR_MS = 3_600_000;
 const OFTEN = 4; // times that a proposed rule would have gone off in what is known, at most
+const TONES = { bought: 880, sold: 440, alert: 660 }; // Hz
+const SIZED_MS = 60_000; // of the market, after which it is looked at anew which trades are large
 
 // What a rule of each kind asks of a row; `before` is the row before it, `largest` the largest trade between the two.
 const ASKS = {
@@ -91,6 +94,31 @@ export function proposed(kind, { rows, trades, newest }, head) {
   return { kind, size: Number((Math.floor(least / unit) * unit).toPrecision(3)) };
 }
 
+// Sounds of large trades, a switch of their own: high where the largest of a step bought, low where it sold. `play`: is given the Hz.
+export class TradeSounds {
+  on = false;
+  last = NaN; // time of the newest row looked at
+  size = Infinity; // from which a trade is large: no more than often in what is known
+  sized = NaN;
+
+  constructor(play) {
+    this.play = play;
+  }
+
+  // The newest rows and trades; what a jump, or a playback faster than a second a step, passes over is silent.
+  look(store) {
+    const [before, now] = [this.last, store.newest?.time];
+    if (!this.on || !now || now === before) return;
+    this.last = now;
+    if (now - before > 0 && now - before <= 4 * STEP_MS) {
+      const large = store.trades.filter(({ time, size }) => time > before && time <= now && size >= this.size);
+      const largest = large.sort((a, b) => b.size - a.size)[0];
+      if (largest) this.play(largest.side < 0 ? TONES.sold : TONES.bought);
+    } else this.sized = NaN;
+    if (!(now - this.sized < SIZED_MS)) [this.size, this.sized] = [proposed("trade", store).size, now];
+  }
+}
+
 // Rules as they were kept, one alone where a browser kept one; none for anything else.
 export function readRules(value) {
   return [value].flat().map(readRule).filter(Boolean).slice(0, MOST);
@@ -111,6 +139,7 @@ function readRule(value) {
 export class ReaderAlerts {
   constructor(parent, store, announce, changed) {
     Object.assign(this, { store, announce, changed, alerts: readRules(kept(KEPT)).map(watched) });
+    this.sounds = Object.assign(new TradeSounds(sound), { on: kept(SOUNDS) === true });
     this.dialog = element("dialog", "terminal-alerting", parent);
     this.dialog.addEventListener("keydown", (event) => event.stopPropagation()); // the page's keys are not for who fills this in
   }
@@ -129,6 +158,7 @@ export class ReaderAlerts {
 
   // The newest rows, after each frame and change of status.
   look() {
+    this.sounds.look(this.store);
     if (!this.alerts.length || !this.config) return;
     const fresh = FRESH.includes(this.config.statusNames[this.store.status]);
     for (const { rule, watch } of this.alerts) {
@@ -142,7 +172,7 @@ export class ReaderAlerts {
     const words = rule.kind === "feed" ? labels.alertFeed[fresh ? 1 : 0] : this.words({ ...rule, call: row.calls[head] });
     const text = fillIn(labels.alertText, { symbol, rule: words });
     this.announce(text);
-    sound();
+    sound(TONES.alert);
     try {
       if (globalThis.Notification?.permission === "granted") new Notification(document.title, { body: text });
     } catch {
@@ -195,6 +225,7 @@ export class ReaderAlerts {
     form.addEventListener("input", tell);
     tell();
     this.addPresses(form, read);
+    if (this.store.trades.length) this.addSounds(form);
     this.dialog.replaceChildren(form);
     this.dialog.setAttribute("aria-label", labels.alert);
   }
@@ -218,6 +249,18 @@ export class ReaderAlerts {
     }
   }
 
+  addSounds(form) {
+    const { size } = this.propose("trade");
+    const name = fillIn(this.config.labels.tradeSounds, { size: this.format.significant(size) });
+    const box = field(form, name, "input", { type: "checkbox", checked: this.sounds.on });
+    box.addEventListener("change", () => {
+      this.sounds.on = box.checked;
+      keep(SOUNDS, box.checked);
+      if (box.checked) sound(TONES.bought);
+      this.changed();
+    });
+  }
+
   addPresses(form, read) {
     const { labels } = this.config;
     const presses = element("div", "presses", form);
@@ -238,7 +281,7 @@ export class ReaderAlerts {
   // Set one more. The press is when a browser may be asked for its notifications, and lets the page sound.
   async set(rule) {
     const known = this.alerts.some((one) => JSON.stringify(one.rule) === JSON.stringify(rule));
-    sound(0);
+    sound(TONES.alert, 0);
     this.keep(known ? this.alerts : [...this.alerts, watched(rule)], rule);
     if (globalThis.Notification?.permission === "default") {
       await Notification.requestPermission();
@@ -263,17 +306,17 @@ function field(form, name, tag, values = {}) {
   return Object.assign(element(tag, "", label), values);
 }
 
-function sound(volume = 0.08) {
+// A short tone, of one context for all: a browser gives few.
+function sound(hertz, volume = 0.08) {
   try {
-    const context = new AudioContext();
-    const tone = context.createOscillator();
-    const gain = context.createGain();
+    const context = (sound.context ??= new AudioContext());
+    context.resume(); // one that began before the first press is silent
+    const [tone, gain] = [context.createOscillator(), context.createGain()];
     gain.gain.value = volume;
-    tone.frequency.value = 660;
+    tone.frequency.value = hertz;
     tone.connect(gain).connect(context.destination);
     tone.start();
     tone.stop(context.currentTime + 0.25);
-    tone.onended = () => context.close();
   } catch {
     // a browser without sound
   }

@@ -320,6 +320,7 @@ def _alert_labels(horizon: str) -> dict[str, Any]:
         "alertMost": _("{count} alerts are the most: remove one to set another."),
         "alertDenied": _("This browser shows no notifications of this page; the sound and the line on the screen remain."),
         "alertText": _("{symbol}: {rule}"),
+        "tradeSounds": _("Sound each trade of {size} or more"),
         "close": _("Close"),
     }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { countRings, proposed, readRules, RuleWatch } from "../../assets/scripts/terminal_alert.js";
+import { countRings, proposed, readRules, RuleWatch, TradeSounds } from "../../assets/scripts/terminal_alert.js";
 
 const UP = { kind: "call", call: 2, share: 0.6, seconds: 1 };
 const STEP = 250;
@@ -120,4 +120,19 @@ test("how often a rule would have gone off is how often it does, and a proposed 
     const count = countRings(rows, proposed(kind, { rows, trades, newest: rows.at(-1) }, 1), 1, trades);
     assert.ok(count > 0 && count < 60, `${kind} ${count}`);
   }
+});
+
+test("large trades sound where they are switched on, one a step, and none that a jump passes over", () => {
+  const trades = [[100, 5, 1], [300, 6, -1], [350, 7, 1], [400, 8, 1], [600, 9, -1], [900, 5, 1], [1100, 7, 1], [1150, 6, -1], [9000, 20, 1]];
+  const known = trades.map(([time, size, side]) => ({ time, size, side }));
+  const heard = [];
+  const sounds = new TradeSounds((hertz) => heard.push([store.newest.time, hertz]));
+  const store = {};
+  const look = (time) => sounds.look(Object.assign(store, { newest: { time }, trades: known.filter((one) => one.time <= time) }));
+  [250, 500].forEach(look);
+  assert.deepEqual(heard, []); // it is off
+  sounds.on = true;
+  [500, 750, 750, 1000, 1250, 9250].forEach(look);
+  assert.equal(sounds.size, 7); // of the four largest by then; 5 when it was switched on
+  assert.deepEqual(heard, [[750, 440], [1000, 880], [1250, 880]]);
 });

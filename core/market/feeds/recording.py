@@ -26,10 +26,8 @@ AHEAD_MS: Final = 500
 """Of a playback at real time before those that it is played together with, at most: then it waits for them."""
 APART_MS: Final = 2_000
 """From a moment, beyond which a playback at real time jumps there."""
-LONG_S: Final = 900
-"""Seconds from which a recording opens elsewhere than at its beginning."""
 PARTS: Final = 60
-"""Of a long recording, among whose moves the largest is sought."""
+"""Of a recording, among whose moves the largest is sought."""
 
 
 class RecordingFeed(PlayedFeed):
@@ -72,7 +70,7 @@ class RecordingFeed(PlayedFeed):
         self._book = RecordedRows(self.paths)
         self.tick = self._book.tick
         self._block: tuple[int, BookRows] = (0, self._read_block(0))
-        self._lead = max(1, min(lead, self.length // 2))
+        self._lead = max(1, min(lead, self.length * 3 // 4))
         self._trades, self._depth = TradeColumns(self.paths), RecordedDepth(self.paths)
         self._starts = np.array([piece.start for piece in segments(self._book.timestamps)])
         self._next = 0
@@ -125,12 +123,7 @@ class RecordingFeed(PlayedFeed):
 
     @property
     def opens_at(self) -> int:
-        """Second at which there is something to see: a minute before the largest move of an hour's sixty parts.
-
-        0 for a recording of less than a quarter of an hour.
-        """
-        if self.duration < LONG_S:
-            return 0
+        """Second at which there is something to see: a minute before the largest move of its sixty parts."""
         mids = np.array(self.outline(PARTS)["mids"])
         return max(0, int(np.abs(np.diff(mids)).argmax() * self.duration / len(mids)) - 60)
 
