@@ -1,16 +1,11 @@
-"""A real Chromium against the real app. A test fails on any console error, foreign request or error in the server's log.
-
-Set SCREENSHOTS=folder to keep what `shoot` photographs (1440 and 390 pixels wide, light and dark).
-"""
+"""A real Chromium against the real app. A test fails on any console error, foreign request or error in the server's log."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -167,13 +162,13 @@ def same_page(new_page: NewPage, watch: Watch, kept: dict[str, Page]) -> SamePag
     Opening one costs five seconds of processor. After a test that leaves the page otherwise the next has one of its own.
     """
 
-    def make(server: AppServer, path: str = "/", *, unchanged: str) -> Page:
+    def make(server: AppServer, path: str = "/", *, unchanged: str, **profile: Any) -> Page:
         address = server.url + path
         if address in kept and kept[address].evaluate(unchanged):
             watch.server(server)
             watch.page(kept[address])
         else:
-            kept[address] = new_page(server, path)
+            kept[address] = new_page(server, path, **profile)
         return kept[address]
 
     return make
@@ -239,30 +234,3 @@ def assert_accessible(page: Page) -> None:
         if nodes:
             wrong[rule["id"]] = nodes[:3]
     assert not wrong, wrong
-
-
-@pytest.fixture
-def screens(new_page: NewPage) -> Callable[[AppServer, str, str], Iterator[Page]]:
-    """One page in Spanish, narrow and dark, then wide and light; where SCREENSHOTS names a folder, all four, photographed.
-
-    It is opened once and resized, since opening a page costs several seconds of processor.
-    """
-
-    def take(server: AppServer, path: str, name: str) -> Iterator[Page]:
-        folder = os.environ.get("SCREENSHOTS")
-        every = ((390, True), (390, False), (1440, True), (1440, False))
-        page = new_page(server, path, width=390, dark=True, locale="es-ES")
-        for width, dark in every if folder else (every[0], every[-1]):
-            page.set_viewport_size({"width": width, "height": 844 if width < 640 else 900})
-            page.emulate_media(color_scheme="dark" if dark else "light")
-            yield page
-            if folder:
-                Path(folder).mkdir(parents=True, exist_ok=True)
-                until_still(page, HEIGHT, frames=120)
-                tall = page.evaluate(HEIGHT)
-                page.set_viewport_size({"width": width, "height": min(tall, 6000)})
-                until_still(page, HEIGHT, frames=60)
-                page.screenshot(path=Path(folder) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
-        page.close()
-
-    return take
