@@ -330,8 +330,8 @@ def _rows(book: File | pd.DataFrame | ArrowTable | NDArray[np.floating]) -> Book
         if book.ndim != 2 or book.shape[1] != len(FILE_COLUMNS):
             raise BookError(f"an array of a book is (rows, {len(FILE_COLUMNS)}), not {book.shape}")
         levels = book.astype(np.float64)
-        if problem := first_fault(levels):
-            raise BookError("the book {problem}", problem=problem)
+        if fault := first_fault(levels):
+            raise BookError("{name} {problem} (row {row})", name="the book", problem=fault.what, row=fault.row)
         return BookRows(timestamps=np.arange(len(book), dtype=np.int64) * STEP_MS, levels=levels)
     return resample(rows_from_frame(book if isinstance(book, pd.DataFrame) else pa.table(book).to_pandas()))
 

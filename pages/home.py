@@ -164,7 +164,8 @@ def _asked(given: bytes | int | None) -> None:
             return
         if found is None:
             controls.notice(
-                "empty", _("There is nothing to see in this picture: it has one colour throughout. Give another one.")
+                "empty",
+                _("There is nothing to see in this picture: it has one shade throughout, or is transparent. Give another one."),
             )
             return
         shown, query = found, {"from": "upload", "set": kept}

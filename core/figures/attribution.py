@@ -109,7 +109,7 @@ def _add_block(
 ) -> None:
     """A row of the figure: some inputs (steps, inputs) through time, and the sum of each beside them."""
     cells, total = np.asarray(values.T, dtype=np.float32), values.sum(axis=0)
-    hover = _("{input} at {time} s: {value}").format(input="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
+    hover = _("{label} at {time} s: {value}").format(label="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
     figure.add_heatmap(
         z=shading.colour(cells),
         customdata=cells,

@@ -352,7 +352,7 @@ def _seeds(of: Any) -> StopView:
         b=TEMPERATURES[WRITTEN_AT[1]],
         c=TEMPERATURES[WRITTEN_AT[2]],
     )
-    names = [compose("Temperature {t:g}", t=TEMPERATURES[at]) for at in WRITTEN_AT]
+    names = [compose("Temperature {value}", value=f"{TEMPERATURES[at]:g}") for at in WRITTEN_AT]
     count = len(of["written"][0])
     frames = [
         Frame(sentence, [{"texts": [f"{of['text']}{of['written'][at][seed]}…" for at in WRITTEN_AT]}]) for seed in range(count)
@@ -442,7 +442,7 @@ def _rest(of: Any) -> StopView:
         all=len(every),
     )
     layers = [str(n + 1) for n in range(len(of["first"]))]
-    rows = [compose("head {n}", n=n + 1) for n in range(len(of["first"][0]))]
+    rows = [compose("head {number}", number=n + 1) for n in range(len(of["first"][0]))]
     panel = {
         "kind": "matrix",
         "rows": rows,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from core.market.bands import Bands
 from core.market.grid import MAX_CARRY_MS, grid_rows, stalled
 from core.market.grid import STEP_MS as STEP_MS
 from core.market.times import UNKNOWN, milliseconds, why_not
-from core.messages import N_, Message, Refusal, compose, first_line
+from core.messages import Message, Refusal, compose, first_line
 
 LEVELS = 10
 """Levels a side that the model reads; a book has them all."""
@@ -148,9 +148,8 @@ def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
             "the book has {asks} asks and {bids} bids: {needed} a side are needed", asks=len(asks), bids=len(bids), needed=LEVELS
         )
     levels = np.concatenate([asks[:LEVELS, :2], bids[:LEVELS, :2]], axis=1).reshape(-1).astype(np.float64)
-    problem = first_fault(levels[None], numbered=False)
-    if problem:
-        raise BookError("the book {problem}", problem=problem)
+    if fault := first_fault(levels[None]):
+        raise BookError("the book {problem}", problem=fault.what)
     return levels
 
 
@@ -178,42 +177,33 @@ def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]])
     return levels, NO_LEVELS if first_fault(whole[None]) else whole[4 * LEVELS :]
 
 
-def first_fault(rows: FloatArray, *, numbered: bool = True) -> Message | None:
-    """Describes the fault of the first bad row of (n, 40), as the end of a sentence; None where all rows are good.
+class BookFault(NamedTuple):
+    """The end of a sentence about a bad row, and its place."""
 
-    Args:
-        numbered: whether to name the row; a live book is none.
-    """
+    what: Message
+    row: int
+
+
+def first_fault(rows: FloatArray) -> BookFault | None:
+    """The fault of the first bad row of (n, 40); None where all rows are good."""
     if rows.size and rows.min() > 0 and rows.max() < LARGEST and _sorted(rows):  # NaN fails the first two
         return None
-    faults = (
-        (~np.isfinite(rows), compose("has a missing or infinite value"), N_("has a missing or infinite value in row {row}")),
-        (~(rows > 0), compose("has a price or size of zero or less"), N_("has a price or size of zero or less in row {row}")),
-        (
-            ~(rows < LARGEST),
-            compose("has a price or size of {limit:g} or more", limit=LARGEST),
-            N_("has a price or size of {limit:g} or more in row {row}"),
-        ),
-        (
-            rows[:, [0]] == rows[:, [2]],
-            compose("is locked: the best ask equals the best bid"),
-            N_("is locked in row {row}: the best ask equals the best bid"),
-        ),
-        (
-            rows[:, [0]] < rows[:, [2]],
-            compose("is crossed: the best ask is not above the best bid"),
-            N_("is crossed in row {row}: the best ask is not above the best bid"),
-        ),
-        (
-            np.concatenate([np.diff(rows[:, ASK_PRICES], axis=1) <= 0, np.diff(rows[:, BID_PRICES], axis=1) >= 0], axis=1),
-            compose("is unsorted: asks must rise and bids must fall from the best"),
-            N_("is unsorted in row {row}: asks must rise and bids must fall from the best"),
-        ),
-    )
-    for bad, fault, template in faults:
-        if bad.any():
-            return compose(template, **fault.values, row=int(np.argwhere(bad)[0, 0])) if numbered else fault
-    return None
+    return next((BookFault(what, int(np.argmax(bad))) for what, bad in book_faults(rows) if bad.any()), None)
+
+
+def book_faults(rows: FloatArray) -> list[tuple[Message, NDArray[np.bool_]]]:
+    """Each way in which rows (n, 40) can be unusable, as the end of a sentence, and which are so, (n,)."""
+    asks, bids = rows[:, ASK_PRICES], rows[:, BID_PRICES]
+    with np.errstate(invalid="ignore"):  # of infinite values
+        unsorted = (np.diff(asks, axis=1) <= 0) | (np.diff(bids, axis=1) >= 0)
+    return [
+        (compose("has a missing or infinite value"), (~np.isfinite(rows)).any(axis=1)),
+        (compose("has a price or size of zero or less"), (rows <= 0).any(axis=1)),
+        (compose("has a price or size of {limit:g} or more", limit=LARGEST), (rows >= LARGEST).any(axis=1)),
+        (compose("is locked: the best ask equals the best bid"), asks[:, 0] == bids[:, 0]),
+        (compose("is crossed: the best ask is not above the best bid"), asks[:, 0] < bids[:, 0]),
+        (compose("is unsorted: asks must rise and bids must fall from the best"), unsorted.any(axis=1)),
+    ]
 
 
 def _sorted(rows: FloatArray) -> bool:
@@ -315,9 +305,8 @@ def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE, before: int = 
         raise BookError("{name} holds something other than numbers in its prices or sizes", name=name) from error
     if (np.diff(timestamps) < 0).any():
         raise BookError("{name} is not in time order: sort it by timestamp", name=name)
-    if problem := first_fault(levels):
-        place = {**problem.values, "row": int(problem.values["row"]) + before}
-        raise BookError("{name} {problem}", name=name, problem=compose(problem.template, **place))
+    if fault := first_fault(levels):
+        raise BookError("{name} {problem} (row {row})", name=name, problem=fault.what, row=fault.row + before)
     columns = [column for column in DEEP_COLUMNS if column in frame.columns]
     return BookRows(timestamps=timestamps, levels=levels, deep=_deep_of(frame[columns]) if columns else None)
 

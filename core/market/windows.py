@@ -57,9 +57,8 @@ class FrozenWindow:
             )
         if (np.diff(timestamps) != STEP_MS).any():
             raise WindowError("the window has a gap: its rows must be {step} ms apart", step=STEP_MS)
-        fault = first_fault(levels)
-        if fault:
-            raise WindowError("the window {fault}", fault=fault)
+        if fault := first_fault(levels):
+            raise WindowError("the window {fault} (row {row})", fault=fault.what, row=fault.row)
         for name, array in (("timestamps", timestamps), ("levels", levels)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)

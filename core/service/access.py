@@ -127,7 +127,7 @@ class Visitor:
             NotAllowed: where this visitor may not.
         """
         if not self.may(action):
-            raise NotAllowed("Closed here: {what}.", what=RIGHTS[action].what)
+            raise NotAllowed("Closed here: {actions}.", actions=RIGHTS[action].what)
 
 
 P = ParamSpec("P")

@@ -40,7 +40,7 @@ class UploadCaps:
                 )
             if address and self._limit.address is not None and near > self._limit.address:
                 return compose(
-                    "Uploads of your address would take {size} MiB, and it may keep {most}: remove some, or close other tabs.",
+                    "Your address' uploads would take {size} MiB, and it may keep {most}: remove some, or close other tabs.",
                     size=-(-near // MIB),
                     most=self._limit.address // MIB,
                 )

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.messages import BadValue
+from core.messages import N_, BadValue
 from core.signs import ctc
 from core.signs.ctc import Array, Lattice
 from core.signs.vocabulary import BLANK, BLANK_NAME
@@ -29,6 +29,7 @@ MIN_RANDOM: Final = 0.002
 """Least probability that is drawn, before rows are brought to a sum of 1."""
 MAX_LABELS: Final = 12
 MAX_FRAMES: Final = 40
+TOO_LARGE: Final = N_("up to {most} labels and 1 to {max_frames} frames can be read here, not {count} and {frames}")
 OTHER: Final = "…"
 """Name of the column that sums all labels outside the target."""
 
@@ -76,14 +77,7 @@ def made(target: Sequence[str], frames: int, fill: Fill, *, seed: int = 0) -> Pr
         ValueError: for too many labels or frames, or a label that is the blank's name.
     """
     if len(target) > MAX_LABELS or not 1 <= frames <= MAX_FRAMES:
-        raise BadValue(
-            "the lab takes up to {most} labels and 1 to {max_frames} frames, not {count} and {frames}: "
-            "more would no longer be readable",
-            most=MAX_LABELS,
-            max_frames=MAX_FRAMES,
-            count=len(target),
-            frames=frames,
-        )
+        raise BadValue(TOO_LARGE, most=MAX_LABELS, max_frames=MAX_FRAMES, count=len(target), frames=frames)
     reserved = {BLANK_NAME, OTHER} & set(target)
     if reserved:
         raise BadValue("{label!r} is a name of the lab's own: call the label something else", label=reserved.pop())
@@ -107,9 +101,7 @@ def of_clip(log_probabilities: NDArray[np.floating], names: Sequence[str], targe
         ValueError: for a label that is none of the names, or too many of them.
     """
     if len(target) > MAX_LABELS:
-        raise BadValue(
-            "the lab takes up to {most} labels, not {count}: more would no longer be readable", most=MAX_LABELS, count=len(target)
-        )
+        raise BadValue(TOO_LARGE, most=MAX_LABELS, max_frames=MAX_FRAMES, count=len(target), frames=len(log_probabilities))
     unknown = [label for label in target if label not in names[1:]]
     if unknown:
         raise BadValue("the model does not know {labels}: its vocabulary is listed on the page", labels=", ".join(unknown))

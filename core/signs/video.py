@@ -303,8 +303,6 @@ def _picture_stream(container: Any) -> tuple[Any, dict[Done, Message]]:
     aside = av.stream.Disposition.attached_pic | av.stream.Disposition.timed_thumbnails
     streams = [one for one in container.streams.video if not one.disposition & aside]
     if not streams:
-        if container.streams.audio:
-            raise VideoError("the file holds only sound: send one with a picture")
         raise VideoError("the file holds no picture: send one with a picture")
     stream = next((one for one in streams if one.disposition & av.stream.Disposition.default), streams[0])
     context = stream.codec_context

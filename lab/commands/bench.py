@@ -60,7 +60,7 @@ def _run_cuda(o: argparse.Namespace) -> None:
 
     measured = []
     for row in cuda.rows(o.seconds if o.seconds is not None else 1.0):
-        measured.append(row.as_dict())
+        measured.append(row._asdict())
         if not o.json:
             share = "" if math.isnan(row.share) else f"   {100 * row.share:.1f} % of the peak"
             print(f"{row.what:<60} {row.value:14,.2f} {row.unit}{share}", flush=True)

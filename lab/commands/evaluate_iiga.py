@@ -65,7 +65,7 @@ def _photos(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
     if o.empty:
         if scenes is None:
             raise ValueError("films without hands show pictures: name their folder by --backgrounds")
-        return evaluate_empty(recogniser, scenes, count=30 if o.clips is None else o.clips, progress=counting_bar("film"))
+        return evaluate_empty(recogniser, scenes, 30 if o.clips is None else o.clips, counting_bar("film"))
     count = o.clips if o.clips is not None else 100 if recogniser.reads_hands else clips.SENTENCES
     if count < 1:
         raise ValueError(f"a word error rate takes one clip or more, not {count}")
@@ -87,9 +87,7 @@ def _tracks(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
         )
     split = "test" if o.split == HELD_OUT else o.split or "test"
     scores = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
-    unseen = scores.unseen(set(recogniser.card.get("training_sentences", ())))
-    wer = round(scores.wer_of(unseen), 6) if unseen else None
-    return {"split": split, **scores.summary(), "unseen_sentences": len(unseen), "wer_unseen": wer}
+    return {"split": split, **scores.summary(), **scores.unseen(set(recogniser.card.get("training_sentences", ())))}
 
 
 def _of_photos(folder: Path) -> str:

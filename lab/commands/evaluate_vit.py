@@ -13,7 +13,7 @@ from core.vision.classifier import DEFAULT as VIT
 from core.vision.classifier import classifier_names, default_name, load_classifier
 from core.vision.photographs import photograph_files, photographs
 from lab.training.cct import VALIDATION_SPLIT
-from lab.training.vit import evaluate, fetch_missing, validation_part
+from lab.training.vit import VALIDATION, evaluate, fetch_missing, held_out
 from lab.vision.idx import read_part
 
 
@@ -32,8 +32,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 
 def _run_vit(o: argparse.Namespace) -> None:
-    held_out = o.split == VALIDATION_SPLIT and not any(o.data.glob("*.parquet"))
-    files = [] if held_out else photograph_files(o.data, o.split)
+    unlearnt = o.split == VALIDATION_SPLIT and not any(o.data.glob("*.parquet"))
+    files = [] if unlearnt else photograph_files(o.data, o.split)
     names = classifier_names(o.folder)
     name = o.checkpoint or default_name(names, photograph=bool(files))
     classifier = load_classifier(name, folder=o.folder)
@@ -52,10 +52,11 @@ def _run_vit(o: argparse.Namespace) -> None:
             progress=lambda: bar(next(counted), len(rows)),
         )
     else:
-        if held_out:
-            answer |= {"split": o.split}
-        fetch_missing(o.data, "train" if held_out else "t10k")
-        part = validation_part(o.data) if held_out else read_part(o.data, "t10k")
+        source = "train" if unlearnt else "t10k"
+        fetch_missing(o.data, source)
+        part = read_part(o.data, source)
+        if unlearnt:
+            answer, part = answer | {"split": o.split}, held_out(part, VALIDATION, seed=0)
         answer |= evaluate(classifier, part, progress=counting_bar("image"))
         answer |= {"flagged": answer["strange"], "ece": answer["calibration_error"]}
     options.print_answer(o, answer)

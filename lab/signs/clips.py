@@ -25,6 +25,8 @@ SENTENCES = 500
 """Number of sentences by which a model is scored."""
 DIGITS = (3, 8)
 """Fewest and most digits in one of them."""
+EMPTY_FRAMES = 40
+"""Of a film without a hand."""
 EMPTY_KINDS = (0.2, 0.25, 0.55)
 """Of the stills that show no whole digit: an empty wall, a hand half out of sight, two digits at once."""
 MIXED = (0.33, 0.67)
@@ -91,14 +93,11 @@ class SyntheticClip:
 
     Attributes:
         frames: (T, S, S, 3) uint8. digits: what is signed. labels: (T,) the digit that a frame shows, or BETWEEN.
-        photos: names of the photos of each digit. signer: whose.
     """
 
     frames: NDArray[np.uint8]
     digits: list[int]
     labels: NDArray[np.int64]
-    photos: list[str]
-    signer: int
 
 
 @dataclass(kw_only=True)
@@ -110,8 +109,8 @@ class _Track:
     place: list[tuple[float, float]]
 
 
-def sentences(photos: PhotoSet, count: int, *, seed: int, digits: tuple[int, int] = DIGITS) -> list[tuple[int, list[int]]]:
-    """Signers and the indices of the photos they sign with, one after the other.
+def sentences(photos: PhotoSet, count: int, *, seed: int, digits: tuple[int, int] = DIGITS) -> list[list[int]]:
+    """Sentences, each the indices of one signer's photos in order.
 
     A signer comes as often as they have photos, and signs only the digits they have.
 
@@ -121,16 +120,15 @@ def sentences(photos: PhotoSet, count: int, *, seed: int, digits: tuple[int, int
     if not len(photos):
         raise ValueError("clips are put together from photos: there are none")
     random = np.random.default_rng(seed)
-    sentences_of = []
+    found = []
     for _ in range(count):
-        signer = int(random.choice(photos.signers))
-        theirs = np.flatnonzero(photos.signers == signer)
+        theirs = np.flatnonzero(photos.signers == random.choice(photos.signers))
         length = int(random.integers(digits[0], digits[1] + 1))
-        sentences_of.append((signer, [int(i) for i in random.choice(theirs, length)]))
-    return sentences_of
+        found.append([int(i) for i in random.choice(theirs, length)])
+    return found
 
 
-def make_clip(studio: Studio, signer: int, chosen: list[int], variety: Variety, *, seed: int) -> SyntheticClip:
+def make_clip(studio: Studio, chosen: list[int], variety: Variety, *, seed: int) -> SyntheticClip:
     """Draw one clip of the photos `chosen`, in order."""
     random = np.random.default_rng(seed)
     photos = studio.photos
@@ -163,23 +161,17 @@ def make_clip(studio: Studio, signer: int, chosen: list[int], variety: Variety, 
     ]
     views = draw_views(studio.layers.backgrounds[chosen[:1]], variety.light, variety.replace, studio.size, random, studio.scenes)
     drawn = studio.draw(hands, views, np.zeros(frames, np.int64), seed=int(random.integers(2**31)))
-    return SyntheticClip(
-        frames=drawn,
-        digits=[int(photos.digits[i]) for i in chosen],
-        labels=np.array(labels),
-        photos=[photos.names[i] for i in chosen],
-        signer=signer,
-    )
+    return SyntheticClip(frames=drawn, digits=[int(photos.digits[i]) for i in chosen], labels=np.array(labels))
 
 
-def make_clips(studio: Studio, count: int, *, seed: int, variety: Variety = SCORING) -> Iterator[SyntheticClip]:
+def make_clips(studio: Studio, count: int, *, seed: int, variety: Variety) -> Iterator[SyntheticClip]:
     """`count` clips, the same for the same photos, seed and size."""
-    for place, (signer, chosen) in enumerate(sentences(studio.photos, count, seed=seed)):
-        yield make_clip(studio, signer, chosen, variety, seed=seed * 1_000_003 + place)
+    for place, chosen in enumerate(sentences(studio.photos, count, seed=seed)):
+        yield make_clip(studio, chosen, variety, seed=seed * 1_000_003 + place)
 
 
-def make_empty_clips(scenes: NDArray[np.float32], count: int, *, seed: int, frames: int = 40) -> Iterator[NDArray[np.uint8]]:
-    """Films without a hand (frames, S, S, 3): a camera that pans over one scene each.
+def make_empty_clips(scenes: NDArray[np.float32], count: int, *, seed: int) -> Iterator[NDArray[np.uint8]]:
+    """Films without a hand (EMPTY_FRAMES, S, S, 3): a camera that pans over one scene each.
 
     Args:
         scenes: (n, S, S, 3) 0 to 1, taken in turn.
@@ -192,16 +184,16 @@ def make_empty_clips(scenes: NDArray[np.float32], count: int, *, seed: int, fram
         ends = random.uniform(0, size - window, (2, 2))
         light = random.uniform(0.7, 1.2)
         film = []
-        for share in np.linspace(0, 1, frames):
+        for share in np.linspace(0, 1, EMPTY_FRAMES):
             top, left = (ends[0] * (1 - share) + ends[1] * share).astype(int)
             part = torch.from_numpy(scene[top : top + window, left : left + window]).permute(2, 0, 1)[None]
             film.append(F.interpolate(part, size=(size, size), mode="bilinear", align_corners=False)[0].permute(1, 2, 0))
-        shown = (torch.stack(film).numpy() * light + random.normal(0, 0.01, (frames, size, size, 3))).clip(0, 1)
+        shown = (torch.stack(film).numpy() * light + random.normal(0, 0.01, (EMPTY_FRAMES, size, size, 3))).clip(0, 1)
         yield (shown * 255).round().astype(np.uint8)
 
 
 def make_stills(
-    studio: Studio, chosen: NDArray[np.int64], variety: Variety, *, seed: int, empty: float = 0.1
+    studio: Studio, chosen: NDArray[np.int64], variety: Variety, *, seed: int, empty: float
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """One frame each of the photos `chosen`, every one in its own clip's light and framing.
 

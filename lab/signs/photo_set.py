@@ -1,8 +1,7 @@
 """Photos of hand signs as arrays, and their separation into hand and background."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,34 +11,30 @@ SIDE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class PhotoSet:
-    """Photos with their digit and their signer.
+class SignedDigits:
+    """Photos of digits, a row of each array a photo.
 
     Attributes:
-        images: (n, SIDE, SIDE, 3) uint8 RGB. digits: (n,) 0 to 9. signers: (n,) numbers that tell signers apart.
-        names: (n,) file names within the folder.
+        digits: (n,) 0 to 9. signers: (n,) numbers that tell signers apart.
     """
 
-    images: NDArray[np.uint8]
     digits: NDArray[np.int64]
     signers: NDArray[np.int64]
-    names: tuple[str, ...]
 
     def __len__(self) -> int:
-        return len(self.images)
+        return len(self.digits)
 
-    def of(self, signers: NDArray[np.int64]) -> PhotoSet:
+    def of(self, signers: NDArray[np.int64]) -> Self:
         """The photos of some signers only."""
-        return self.at(np.flatnonzero(np.isin(self.signers, signers)))
+        kept = np.isin(self.signers, signers)
+        return type(self)(**{name: rows[kept] for name, rows in vars(self).items()})
 
-    def at(self, kept: NDArray[np.int64]) -> PhotoSet:
-        """The photos at these places."""
-        return PhotoSet(
-            images=self.images[kept],
-            digits=self.digits[kept],
-            signers=self.signers[kept],
-            names=tuple(self.names[i] for i in kept),
-        )
+
+@dataclass(frozen=True, kw_only=True)
+class PhotoSet(SignedDigits):
+    """Photos as they are, (n, SIDE, SIDE, 3) uint8 RGB."""
+
+    images: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, kw_only=True)

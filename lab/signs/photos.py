@@ -41,7 +41,6 @@ def read_photos(folder: Path, split: str | None = None) -> PhotoSet:
         images=np.stack([_read(folder / str(path)) for path in rows["path"]]),
         digits=rows["digit"].to_numpy(np.int64),
         signers=rows["run_id"].to_numpy(np.int64),
-        names=tuple(map(str, rows["path"])),
     )
 
 
@@ -58,17 +57,16 @@ def _read(path: Path) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     return np.asarray(picture)
 
 
-def read_scenes(folder: Path, size: int, *, most: int = 400) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """The middle squares of a folder's pictures (n, size, size, 3), 0 to 1: picture files, and Parquet files with a column jpeg.
+def read_scenes(folder: Path, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """The middle squares of a folder's first 400 pictures (n, size, size, 3), 0 to 1.
 
-    Args:
-        most: pictures, the first by name.
+    They are picture files, and Parquet files with a column jpeg.
 
     Raises:
         ValueError: where there is none.
     """
     scenes = []
-    for data in islice(_pictures(folder), most):
+    for data in islice(_pictures(folder), 400):
         try:
             with Image.open(data) as image:
                 picture = image.convert("RGB")

@@ -4,7 +4,6 @@ import argparse
 
 from core import checkpoints
 from core.training.progress import counting_bar
-from lab.signs import photo_landmarks
 from lab.signs.photo_landmarks import PhotoLandmarks
 from lab.signs.photos import read_photos
 from lab.training.iiga import MANIFEST, DigitsFiles
@@ -24,7 +23,7 @@ def read_digits(o: argparse.Namespace) -> DigitsFiles | None:
 def read_landmarks(o: argparse.Namespace) -> PhotoLandmarks:
     """The landmarks that `train iiga-hands` learns from, by its options."""
     if o.landmarks is not None and o.landmarks.exists():
-        return photo_landmarks.load(o.landmarks)
+        return PhotoLandmarks.load(o.landmarks)
     from core.signs.hands.finder import HandFinder  # needs the models of `make hands`
     from lab.signs.photo_finder import find_landmarks
 

@@ -43,30 +43,21 @@ from lab.signs.photo_set import PhotoSet, separate
 from lab.signs.render import Studio
 from lab.training import iiga_tracks
 from lab.training.iiga_tracks import TracksTraining
-from lab.training.sentences import Row, collate, error_rate, sentence_loss, shrink_sublayers
+from lab.training.sentences import Row, SentenceTask, SentenceTraining, collate, error_rate, shrink_sublayers
 
 MANIFEST: Final = "manifest.csv"
 """File of a folder of photographed digits."""
-PHOTO_DEFAULTS: Final = {
-    "name": "iiga_digits",
-    "epochs": 50,
-    "width": 128,
-    "rate": 2.5e-3,
-    "weight_decay": 0.05,
-    "warmup": 100,
-    "batch": 32,
-    "held_out": 0.12,
+DEFAULTS: Final = {
+    "name": ("iiga_digits", "iiga_asl"),
+    "epochs": (50, 100),
+    "width": (128, 96),
+    "rate": (2.5e-3, 1.5e-3),
+    "weight_decay": (0.05, 0.02),
+    "warmup": (100, 50),
+    "batch": (32, 16),
+    "held_out": (0.12, 0),
 }
-TRACK_DEFAULTS: Final = {
-    "name": "iiga_asl",
-    "epochs": 100,
-    "width": 96,
-    "rate": 1.5e-3,
-    "weight_decay": 0.02,
-    "warmup": 50,
-    "batch": 16,
-    "held_out": 0,
-}
+"""Option -> its value for photos, and for tracks."""
 HARD_SHARE = 0.25
 """Weight of the hardest clips beside the plain ones in the third stage's score: a clip that someone films is neither."""
 POLISH_STEPS = 25
@@ -93,31 +84,24 @@ def is_photos(folder: Path) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DigitsTraining:
+class DigitsTraining(SentenceTraining):
     """Settings of the training stages.
 
     Attributes:
-        batch: stills a batch. hard: share of the stills that vary most. hard_clips: the same of the clips.
-        empty: share of the stills that show no whole digit. smoothing: label smoothing of the stills' loss.
+        hard: share of the stills that vary most. empty: share of those that show no whole digit.
         clips: clips whose features the second stage learns from. noise: added to those features, as a share of their spread.
         polish: clips a batch of the third stage. polish_hard: share of them that vary most.
-        frames_weight: weight of the second stage's frame-wise loss beside CTC.
         held_out: share of the train signers that all stages are chosen on. checked: clips of theirs for the second stage.
     """
 
-    batch: int = 32
     hard: float = 0.34
-    hard_clips: float = 0.0
     empty: float = 0.12
-    smoothing: float = 0.1
     clips: int = 160
     noise: float = 0.1
     polish: int = 4
     polish_hard: float = 0.15
     frames_weight: float = 0.3
-    held_out: float = 0.12
     checked: int = 60
-    seed: int = 0
 
 
 def hold_out(photos: PhotoSet, share: float) -> tuple[PhotoSet, PhotoSet]:
@@ -226,12 +210,11 @@ def _row(clip: SyntheticClip) -> Row:
 
 def training_clips(studio: Studio, how: DigitsTraining) -> Iterable[SyntheticClip]:
     """The clips that the second stage learns from."""
-    for place, (signer, chosen) in enumerate(sentences(studio.photos, how.clips, seed=how.seed + 1, digits=(1, 6))):
-        variety = TRAINING if place % 100 < 100 * how.hard_clips else PLAIN
-        yield make_clip(studio, signer, chosen, variety, seed=(how.seed + 1) * 1_000_003 + place)
+    for place, chosen in enumerate(sentences(studio.photos, how.clips, seed=how.seed + 1, digits=(1, 6))):
+        yield make_clip(studio, chosen, PLAIN, seed=(how.seed + 1) * 1_000_003 + place)
 
 
-class ClipsTask:
+class ClipsTask(SentenceTask):
     """The second stage: attention and decoder on encoded clips."""
 
     def __init__(self, train: Sequence[Row], held_out: Sequence[Row], how: DigitsTraining) -> None:
@@ -246,12 +229,11 @@ class ClipsTask:
             x, *others = collate([self.train[int(place)] for place in some])
             yield x + torch.randn(x.shape, generator=random) * self.spread * self.how.noise, *others
 
-    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        """CTC, and cross-entropy of the frames."""
+    def logits(self, model: nn.Module, batch: Batch) -> Tensor:
+        """Of clips that are encoded."""
         assert isinstance(model, IIGA)
-        how = self.how
         logits, _maps = model.attend(batch[0], batch[1])
-        return sentence_loss(logits, batch, frames_weight=how.frames_weight, smoothing=how.smoothing)
+        return logits
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER of the best path on the held-out signers' clips."""
@@ -260,7 +242,7 @@ class ClipsTask:
         return {"score": -wer, "wer": wer}
 
 
-class WholeTask:
+class WholeTask(SentenceTask):
     """The third stage: everything on whole clips, new ones in every batch. Batch norms keep their running statistics."""
 
     steps = POLISH_STEPS
@@ -276,18 +258,17 @@ class WholeTask:
         random = np.random.default_rng((self.how.seed, 3, epoch))
         for _ in range(self.steps):
             rows = []
-            for signer, chosen in sentences(self.train.photos, self.how.polish, seed=int(random.integers(2**31)), digits=(2, 5)):
+            for chosen in sentences(self.train.photos, self.how.polish, seed=int(random.integers(2**31)), digits=(2, 5)):
                 variety = TRAINING if random.random() < self.how.polish_hard else PLAIN
-                rows.append(_row(make_clip(self.train, signer, chosen, variety, seed=int(random.integers(2**31)))))
+                rows.append(_row(make_clip(self.train, chosen, variety, seed=int(random.integers(2**31)))))
             yield collate(rows)
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        """CTC, and cross-entropy of the frames."""
+        """As of every sentence."""
         for module in model.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.eval()  # frames of four clips are too alike to take statistics from
-        how = self.how
-        return sentence_loss(model(batch[0], batch[1]), batch, frames_weight=how.frames_weight, smoothing=how.smoothing)
+        return super().loss(model, batch)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER of the best path on the held-out signers' clips, as they score and as varied as the hardest of training."""
@@ -382,7 +363,11 @@ def _finish_digits(
 ) -> Path:
     """Write the checkpoint with decoding rules fitted on the held-out signers, and score the dev signers once where given."""
     checkpoints.save(run.name, model, card, folder=run.folder)
-    card["decoding"] = decoding_rules(Recogniser(checkpoints.load(run.name, folder=run.folder)), checked, count=count)
+    unruled = Recogniser(checkpoints.load(run.name, folder=run.folder))
+    card["decoding"] = {
+        "least_probability": fit_least_probability(unruled, checked, count=count),
+        "chosen_on": f"{count} clips of the train signers held out: 99 % of the rightly read glosses reach the least probability",
+    }
 
     def test(checkpoint: checkpoints.Checkpoint) -> dict[str, Any]:
         if files.dev is None:
@@ -394,14 +379,6 @@ def _finish_digits(
         return {"dev": {"what": card["clips"], **plain}, "dev_hard": {"what": what, **hard}}
 
     return save(run, model, card, test)
-
-
-def decoding_rules(recogniser: Recogniser, checked: PhotoSet, *, count: int) -> dict[str, Any]:
-    """The card's `decoding` of a model of photos, fitted on `count` clips: `Recogniser.least_probability`."""
-    return {
-        "least_probability": fit_least_probability(recogniser, checked, count=count),
-        "chosen_on": f"{count} clips of the train signers held out: 99 % of the rightly read glosses reach the least probability",
-    }
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
@@ -441,9 +418,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
 def _settle(o: argparse.Namespace) -> None:
     """Give the options that were left out the values of their kind of data."""
     o.photos = is_photos(o.data)
-    for option, value in (PHOTO_DEFAULTS if o.photos else TRACK_DEFAULTS).items():
+    for option, (of_photos, of_tracks) in DEFAULTS.items():
         if getattr(o, option) is None:
-            setattr(o, option, value)
+            setattr(o, option, of_photos if o.photos else of_tracks)
 
 
 def _run(o: argparse.Namespace, files: DigitsFiles | None) -> Path:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
@@ -28,7 +28,7 @@ from core.training.card import begun, trained
 from core.training.loop import Batch, LoopSettings
 from lab.signs.photo_landmarks import MIRRORED, VIEWS, PhotoLandmarks
 from lab.training.iiga import MANIFEST
-from lab.training.sentences import IGNORED, Row, begin_local, best_paths, collate, error_rate, sentence_loss
+from lab.training.sentences import IGNORED, Row, SentenceTask, SentenceTraining, begin_local, best_paths, collate, error_rate
 
 FILM_SIDE: Final = 240
 """Height and width, pixels, of the frames in which hands are found."""
@@ -48,6 +48,7 @@ NEIGHBOURS: Final = 100
 """Hands that are no signs are held out so many at a time, as those of one film lie side by side."""
 OPEN: Final = 5
 TIPS: Final = np.array([4, 8, 12, 16, 20])
+MOST_GLOSSES: Final = 6
 SIGN_STRIDE: Final = 3.0
 """Recorded frames (30 a second) for one of the model's (10 a second)."""
 
@@ -284,15 +285,15 @@ def turned(points: Floats, angle: float) -> Floats:
     return (points @ np.array([[cos, sin], [-sin, cos]])).astype(np.float32)
 
 
-def make_clip(material: Material, variety: LandmarkVariety, random: np.random.Generator, *, most: int = 6) -> Row:
-    """One clip of up to `most` glosses: features (T, FEATURES), a label a frame, and the sentence's indices."""
+def make_clip(material: Material, variety: LandmarkVariety, random: np.random.Generator) -> Row:
+    """One clip of up to `MOST_GLOSSES`: features (T, FEATURES), a label a frame, and the sentence's indices."""
     kind = int(random.choice(4, p=variety.kinds))
     clip, target = _Clip(material, variety, random), list[int]()
     clip.rest(int(random.integers(0, 4)))
     if kind == 3:
         clip.nothing()
     else:
-        count = int(random.integers(1, most + 1)) if kind == 0 else int(random.integers(1, 4))
+        count = int(random.integers(1, MOST_GLOSSES + 1)) if kind == 0 else int(random.integers(1, 4))
         signer = random.choice(np.unique(material.photos.signers))
         theirs = np.flatnonzero((material.photos.signers == signer) & material.photos.found)
         last: Floats | None = None
@@ -322,23 +323,17 @@ def make_clip(material: Material, variety: LandmarkVariety, random: np.random.Ge
 
 
 @dataclass(frozen=True, kw_only=True)
-class HandsTraining:
-    """Settings of the task.
+class HandsTraining(SentenceTraining):
+    """Settings of the task; of signers and recordings a share is held out to choose on.
 
     Attributes:
-        batch: clips a batch. steps: batches an epoch. smoothing: label smoothing of the frame-wise loss.
-        frames_weight: its weight beside CTC. held_out: share of signers and recordings to choose on.
-        checked: clips of each kind that weights are chosen on.
+        steps: batches an epoch. checked: clips of each kind that weights are chosen on.
     """
 
-    batch: int = 32
     steps: int = 100
-    smoothing: float = 0.1
     frames_weight: float = 0.5
-    held_out: float = 0.12
     checked: int = 80
     variety: LandmarkVariety = field(default_factory=LandmarkVariety)
-    seed: int = 0
 
 
 def read_signs(path: Path) -> list[Sign]:
@@ -361,13 +356,8 @@ def read_signs(path: Path) -> list[Sign]:
     return [Sign(points=points[span], seen=seen[span], label=VOCABULARY.index[name]) for span, name in signs if seen[span].any()]
 
 
-def read_others(paths: Sequence[Path], *, left_out: Sequence[int] = OTHERS_LEFT_OUT) -> Floats:
-    """Hands that are no signs, (n, 21, 2).
-
-    Args:
-        paths: .npz files with `xy` and `label`, of which the kinds `left_out` are a sign's own shape; or of spelled letters, of
-            which `LETTERS_TAKEN` are kept.
-    """
+def read_others(paths: Sequence[Path]) -> Floats:
+    """Hands that are no signs, (n, 21, 2), of .npz files with `xy` and `label`, or with spelled letters (`points`, `letter`)."""
     hands = []
     for path in paths:
         with np.load(path, allow_pickle=False) as arrays:
@@ -376,7 +366,7 @@ def read_others(paths: Sequence[Path], *, left_out: Sequence[int] = OTHERS_LEFT_
                 flat = np.asarray(arrays["points"][kept][..., :2], np.float32)
                 hands.append(flat * np.array([ASPECTS.get(path.stem, 1.0), 1], flat.dtype))
             else:
-                kept = ~np.isin(arrays["label"], left_out)
+                kept = ~np.isin(arrays["label"], OTHERS_LEFT_OUT)
                 hands.append(np.asarray(arrays["xy"][kept], np.float32).reshape(-1, LANDMARKS, 2))
     return np.concatenate(hands)
 
@@ -412,7 +402,7 @@ def part(material: Material, share: float) -> tuple[Material, Material]:
     return learnt, held
 
 
-class HandsTask:
+class HandsTask(SentenceTask):
     """Batches of new clips, CTC helped by the frames' labels, and error rates on clips of the held-out material."""
 
     def __init__(self, train: Material, held_out: Material, how: HandsTraining) -> None:
@@ -435,11 +425,6 @@ class HandsTask:
         random = np.random.default_rng((self.how.seed, epoch))
         for _ in range(self.how.steps):
             yield collate([make_clip(self.train, self.how.variety, random) for _ in range(self.how.batch)])
-
-    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        """CTC, and cross-entropy of the frames."""
-        how = self.how
-        return sentence_loss(model(batch[0], batch[1]), batch, frames_weight=how.frames_weight, smoothing=how.smoothing)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER on digits, plain and tilted, and on signs; glosses a clip without a sign."""
@@ -469,7 +454,7 @@ def train(
     task = HandsTask(train, checked, how)
     torch.manual_seed(how.seed)
     model = IIGA(config)
-    begin_local(model, share=0.1, gain=3.0)
+    begin_local(model)
     card: dict[str, Any] = {
         **trained(run, model, task, loop, training=how, config=config, before=begun(run, model)),
         "task": "digits and signs on the landmarks of hands",

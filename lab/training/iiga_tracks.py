@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
@@ -21,14 +21,14 @@ from core.training.loop import Batch, LoopSettings
 from core.training.recipe import TrainingRun
 from lab.signs.evaluation import evaluate_tracks
 from lab.signs.tracked_sentences import fit_scales, frame_labels, of_sentences, read_sentences
-from lab.training.sentences import IGNORED, begin_local, collate, error_rate, sentence_loss
+from lab.training.sentences import IGNORED, SentenceTask, SentenceTraining, begin_local, collate, error_rate
 
 POOL = 4
 """Batches among which sentences are sorted by length."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TracksTraining:
+class TracksTraining(SentenceTraining):
     """Settings of how sentences are varied and weighed.
 
     Attributes:
@@ -38,9 +38,7 @@ class TracksTraining:
         scale: largest change of a hand's reach, as a share. shift: standard deviation of a hand's place, z-scores.
         shear: largest mixing of x and y, as a share. jitter: noise on each frame, z-scores.
         mask: frames hidden, one after the other, at most.
-        channel: chance that a group of features is hidden. frames_weight: weight of the frame-wise loss.
-        smoothing: label smoothing of the frame-wise loss.
-        begin_share, begin_gain: see `begin_local`.
+        channel: chance that a group of features is hidden.
         held_out: sentences of train to choose on; 0 trains on all of them for the epochs given and keeps the last weights.
     """
 
@@ -56,11 +54,7 @@ class TracksTraining:
     mask: int = 4
     channel: float = 0.03
     frames_weight: float = 1.0
-    smoothing: float = 0.1
-    begin_share: float = 0.1
-    begin_gain: float = 3.0
     held_out: int = 0
-    seed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +144,7 @@ def varied(
     return inputs, labels[STRIDE // 2 :: STRIDE][: len(inputs)]
 
 
-class TracksTask:
+class TracksTask(SentenceTask):
     """Task for `core.training.loop.fit`.
 
     Args:
@@ -177,10 +171,6 @@ class TracksTask:
             for start in random.permutation(np.arange(0, len(rows), batch)):
                 yield collate(rows[start : start + batch])
 
-    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        """CTC, and cross-entropy of the frames whose gloss is known."""
-        return sentence_loss(model(batch[0], batch[1]), batch, frames_weight=self.how.frames_weight, smoothing=self.how.smoothing)
-
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER of the best path on the validation sentences."""
         self.validated += 1
@@ -205,7 +195,7 @@ def train(run: TrainingRun, data: Path, config: IIGAConfig, how: TracksTraining,
     task = TracksTask(prepared[how.held_out :], prepared[: how.held_out], how)
     torch.manual_seed(how.seed)
     model = IIGA(config)
-    begin_local(model, share=how.begin_share, gain=how.begin_gain)
+    begin_local(model)
     loop = replace(loop, steps_per_epoch=task.steps)
     split = f"{len(task.train)} train sentences to learn from"
     split += f", {how.held_out} to choose on" if how.held_out else ", for a number of epochs chosen before"
@@ -227,8 +217,6 @@ def train(run: TrainingRun, data: Path, config: IIGAConfig, how: TracksTraining,
     def test(checkpoint: checkpoints.Checkpoint) -> dict[str, Any]:
         """WER on all test sentences, and on those that do not occur in training."""
         result = evaluate_tracks(Recogniser(checkpoint), read_sentences(data, "test"))
-        unseen = result.unseen(set(card["training_sentences"]))
-        rate = {"wer_unseen": round(result.wer_of(unseen), 6)} if unseen else {}
-        return {"test": {**result.summary(), "unseen_sentences": len(unseen), **rate}}
+        return {"test": result.summary() | result.unseen(set(card["training_sentences"]))}
 
     return save(run, model, card, test)

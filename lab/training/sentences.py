@@ -1,6 +1,7 @@
 """Parts that every training of IIGA shares: how a model begins, batches of sentences, their loss, best paths, stages of a run."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
@@ -21,17 +22,17 @@ Row = tuple[Any, Any, list[int]]
 
 
 @torch.no_grad()
-def begin_local(model: IIGA, *, share: float, gain: float) -> None:
+def begin_local(model: IIGA) -> None:
     """Start a model of tracks as little more than its convolutions.
 
-    What each sub-layer adds begins at a share of its size, and the features stand out from the positions by a gain: the
+    What each sub-layer adds begins at a tenth of its size, and the features stand out from the positions threefold: the
     model first learns glosses from the frames around, in a third of the steps, and to look further away later.
     """
-    shrink_sublayers(model, share)
+    shrink_sublayers(model, 0.1)
     assert isinstance(model.front, TrackEncoder)
     norm = model.front.norms[-1]
     assert isinstance(norm, nn.LayerNorm)
-    norm.weight.fill_(gain)
+    norm.weight.fill_(3.0)
 
 
 @torch.no_grad()
@@ -63,18 +64,35 @@ def ctc(logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor
     return F.ctc_loss(log_probabilities, targets, lengths, target_lengths, blank=BLANK, zero_infinity=True)
 
 
-def sentence_loss(logits: Any, batch: Batch, *, frames_weight: float, smoothing: float) -> Tensor:
-    """CTC of the sentences, and at a weight the cross-entropy of the frames whose label is known.
+@dataclass(frozen=True, kw_only=True)
+class SentenceTraining:
+    """Settings of every training of IIGA: weight and label smoothing of the frame-wise loss beside CTC, batch, held-out share."""
 
-    Args:
-        logits: (n, T, V). batch: as `collate` makes it.
-    """
-    _, lengths, labels, targets, target_lengths = batch
-    loss = ctc(logits, lengths, targets, target_lengths)
-    if not frames_weight:
-        return loss
-    frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
-    return loss + frames_weight * frames
+    batch: int = 32
+    frames_weight: float
+    smoothing: float = 0.1
+    held_out: float = 0.12
+    seed: int = 0
+
+
+class SentenceTask:
+    """Loss of the tasks whose batches `collate` makes."""
+
+    how: SentenceTraining
+
+    def logits(self, model: nn.Module, batch: Batch) -> Any:
+        """(n, T, V) of the batch's inputs."""
+        return model(batch[0], batch[1])
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """CTC of the sentences, and at a weight the cross-entropy of the frames whose label is known."""
+        _, lengths, labels, targets, target_lengths = batch
+        logits = self.logits(model, batch)
+        loss = ctc(logits, lengths, targets, target_lengths)
+        if not self.how.frames_weight:
+            return loss
+        ignored = {"ignore_index": IGNORED, "label_smoothing": self.how.smoothing}
+        return loss + self.how.frames_weight * F.cross_entropy(logits.flatten(0, 1), labels.flatten(), **ignored)
 
 
 @torch.no_grad()

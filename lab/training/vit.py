@@ -114,11 +114,6 @@ def prepare(part: IdxPart, *, split_seed: int = 0, held_out: int = VALIDATION) -
     )
 
 
-def validation_part(folder: Path, *, split_seed: int = 0) -> IdxPart:
-    """The images of the folder's training file that every training with this seed holds out."""
-    return held_out(read_part(folder, "train"), VALIDATION, seed=split_seed)
-
-
 def held_out(part: IdxPart, count: int, *, seed: int) -> IdxPart:
     """`count` images, the classes in equal numbers.
 
@@ -135,22 +130,16 @@ class ViTTask:
     def __init__(self, data: GarmentData, training: ViTTraining, *, teacher: GarmentTeacher | None = None) -> None:
         self.data, self.training, self.teacher = data, training, teacher
 
-    @property
-    def steps_per_epoch(self) -> int:
-        """Whole batches in the training images."""
-        return len(self.data.train_labels) // self.training.batch
-
     def normalise(self, images: Tensor) -> Tensor:
         """[0, 1] -> the units the model reads."""
         return (images - self.data.mean) / self.data.std
 
     def batches(self, epoch: int) -> Iterator[Batch]:
-        """Every training image once, in an order and with changes that the seed and the epoch decide."""
+        """Every training image once, in whole batches, in an order and with changes that the seed and the epoch decide."""
         t = self.training
         generator = torch.Generator().manual_seed(t.seed * 1_000_003 + epoch)
         order = torch.randperm(len(self.data.train_labels), generator=generator)
-        for step in range(self.steps_per_epoch):
-            rows = order[step * t.batch : (step + 1) * t.batch]
+        for rows in order[: len(order) // t.batch * t.batch].split(t.batch):
             yield self.normalise(augment(self.data.train_images[rows], t.augmentation, generator)), self.data.train_labels[rows]
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
@@ -330,7 +319,10 @@ def train(run: TrainingRun, data: Path, config: ViTConfig, training: ViTTraining
         data: folder of the IDX files.
     """
     images, teacher = training.images, training.teacher
-    garments = prepare(images_of(data, images, training.split_seed), split_seed=training.split_seed, held_out=held_out_of(images))
+    part = read_part(data, "train")
+    if images is not None and images < len(part):
+        part = held_out(part, images, seed=training.split_seed)
+    garments = prepare(part, split_seed=training.split_seed, held_out=held_out_of(images))
     torch.manual_seed(training.seed)
     model = ViT(config)
     if config.start == "local":
@@ -375,12 +367,6 @@ def train(run: TrainingRun, data: Path, config: ViTConfig, training: ViTTraining
         return {"test": evaluate(classifier, part)}
 
     return save(run, model, card, test)
-
-
-def images_of(data: Path, count: int | None, seed: int) -> IdxPart:
-    """The training file's images, or `count` of them, the classes in equal numbers."""
-    part = read_part(data, "train")
-    return part if count is None or count >= len(part) else held_out(part, count, seed=seed)
 
 
 def held_out_of(count: int | None) -> int:

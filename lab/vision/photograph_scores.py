@@ -84,7 +84,10 @@ def answered(reader: Callable[[Picture], Classifier], row: Photograph) -> Photog
     Raises:
         PhotographsError: where it cannot be decoded.
     """
-    picture = decoded(row)
+    try:
+        picture = decode(row.data, name=row.file)
+    except PictureError as error:
+        raise PhotographsError("{file}: {reason}", file=row.file, reason=error) from error
     classifier = reader(picture)
     prepared = prepare_upright(classifier, picture, Recipe(manner=classifier.manner))
     answer = classifier.answer(prepared.image, prepared.unturned)
@@ -95,18 +98,6 @@ def answered(reader: Callable[[Picture], Classifier], row: Photograph) -> Photog
         confidence=float(classifier.shares(answer)[0, label]),
         flagged=prepared.empty or bool(answer.strangeness[0] > classifier.threshold),
     )
-
-
-def decoded(row: Photograph) -> Picture:
-    """A photograph's picture.
-
-    Raises:
-        PhotographsError: where it cannot be decoded.
-    """
-    try:
-        return decode(row.data, name=row.file)
-    except PictureError as error:
-        raise PhotographsError("{file}: {reason}", file=row.file, reason=error) from error
 
 
 def _share(values: Iterable[bool]) -> float:

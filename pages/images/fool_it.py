@@ -71,9 +71,3 @@ def draw_fooling(analysis: PictureAnalysis, rest: PictureAnalysis, numbers: list
         filename="ranking-hidden",
         alt=_("All ten classes and none of them by their probability, on the whole picture and with patches hidden."),
     )
-    st.caption(
-        _(
-            "This is the deletion curve as a game: a map that is right about what matters needs few patches. Such pictures were "
-            "never seen in training, so the holes themselves may change an answer too: rubbing out at random shows how much."
-        )
-    )

@@ -92,7 +92,7 @@ def _take() -> None:
         "paste": _("Paste"),
         "hint": _("or drop it anywhere on this page"),
         "none": _("There is no picture in the clipboard: copy one first."),
-        "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or choose the file."),
+        "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
         "damaged": _("This browser cannot read the file as a picture: save it as PNG or JPEG first."),
     }
 

@@ -161,7 +161,7 @@ def in_address() -> dict[str, str]:
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's picture is kept where it holds one."""
     note = (
-        _("Whoever has this link can open your picture while the app runs: of each visitor the newest few.")
+        _("Whoever has this link can open what you gave while the app runs: of each visitor the newest few.")
         if SET in st.query_params
         else ""
     )
@@ -221,7 +221,7 @@ def _pasted() -> bytes | None:
         "paste": _("Paste a picture (or press Ctrl+V)"),
         "none": _("There is no picture in the clipboard: copy one first."),
         "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
-        "damaged": _("The browser cannot read this picture: save it and upload the file."),
+        "damaged": _("This browser cannot read the file as a picture: save it as PNG or JPEG first."),
     }
     component = browser_component("clipboard")
     result = component(key="classify_pasted", data={"labels": labels}, on_picture_change=lambda: _touch("paste"))

@@ -4,7 +4,6 @@ import streamlit as st
 
 from core.figures import pictures as figures
 from core.vision.analysis import PictureAnalysis
-from core.vision.classifier import Classifier
 from core.vision.lit_answer import percent_edges
 from core.vision.preprocessing import SIDE, PreparedPicture
 from pages.images import preparation
@@ -79,7 +78,7 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
     if prepared.empty:
         controls.notice(
             "empty",
-            _("There is nothing to see in this picture: it has one grey level throughout, or is transparent. Give another one."),
+            _("There is nothing to see in this picture: it has one shade throughout, or is transparent. Give another one."),
         )
         return
     if prepared.blank:
@@ -91,17 +90,14 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
         st.button(label, key="picture_as_given", icon=":material/undo:", on_click=preparation.choose, kwargs={"turn": "none"})
     if analysis.garment:
         return
-    classifier = analysis.classifier
-    controls.notice("stale", f"{unsure(classifier)} " + _("The classes are the nearest I know, no more."))
+    controls.notice("stale", unsure())
     with st.expander(_("Details"), icon=":material/info:"):
         st.caption(doubt(analysis))
 
 
-def unsure(classifier: Classifier) -> str:
+def unsure() -> str:
     """Says that a picture is not taken for a garment."""
-    if classifier.model.rejection is not None:
-        return _("I am unsure: this may be none of the ten garments I know.")
-    return _("I am unsure: this does not look like a garment to me.")
+    return _("I am unsure: this may be none of the ten garments I know.")
 
 
 def doubt(analysis: PictureAnalysis) -> str:

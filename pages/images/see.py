@@ -6,6 +6,7 @@ from typing import Final
 import streamlit as st
 
 from attention_light import AttentionScene, PictureStage
+from core.messages import translate
 from core.vision import seen_samples
 from core.vision.pictures import Picture
 from core.vision.sight import MEASURE, SeenPicture, pair_scene
@@ -99,4 +100,4 @@ if SIGHT_FILES.available():
     body()
 else:
     controls.page_header(_("Any photograph"))
-    controls.notice("empty", _("The network that sees anything is not set up here: run `make sight` once."))
+    controls.notice("empty", controls.as_sentence(translate(SIGHT_FILES.missing)))

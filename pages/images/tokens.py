@@ -50,26 +50,16 @@ def patches(place: Place) -> None:
     one, walk = place.classifier, place.walk
     config, convolved = one.config, one.model.convolutional
     values = walk.patches.shape[-1]
-    if convolved:
-        sentence = _(
-            "The image is cut into {grid} x {grid} = {count} patches of {p} x {p} pixels. Small convolutions make of "
-            "the patch and its surroundings {values} numbers, one of each of their last channels."
-        )
-    else:
-        sentence = _(
-            "The image is cut into {grid} x {grid} = {count} patches of {p} x {p} pixels. Each becomes a row of {values} "
-            "numbers, pixel by pixel; a grey level is first divided by 255, then set against the mean and the standard deviation "
-            "of all training images."
-        )
+    sentence = _("{grid} x {grid} = {count} patches of {p} x {p} pixels, each read as {values} numbers.")
     st.markdown(sentence.format(grid=config.grid, count=config.patches, p=config.patch, values=values))
     if not place.token:
-        st.info(_("The class token is no patch: choose one to see its pixels."))
+        st.info(_("The class token is learnt as it is: choose a patch."))
         return
     pixels, units = walkthrough.tiles(place.image, config.patch)[place.token - 1], walk.patches[place.token - 1]
     left, right = st.columns(2)
     with left:
         if convolved:
-            st.image(picture_figures.fitted_png(pixels, side=224), caption=_("The patch"), alt=_("The patch's pixels."))
+            st.image(picture_figures.fitted_png(pixels, side=224), caption=_("The patch"), alt=_("The patch"))
         else:
             _show(Matrix(values=pixels, name=_("Grey levels, 0 to 255"), signed=False, top=255, digits=0), "tokens_grey")
     with right:
@@ -93,7 +83,7 @@ def embedding(place: Place) -> None:
         )
     )
     if not place.token:
-        st.info(_("The class token is not embedded: it is learnt as it is. Choose a patch to see one embedded."))
+        st.info(_("The class token is learnt as it is: choose a patch."))
         return
     patch = place.token - 1
     channel = url_state.slider(_("Channel to work out"), 1, config.width, key="byhand", default=1) - 1
@@ -122,11 +112,9 @@ def positions(place: Place) -> None:
     """The class token before the patches, and positions of a tenth added."""
     config, walk = place.classifier.config, place.walk
     st.markdown(
-        _(
-            "A learnt vector, the class token, goes before the patches: what gathers in it is what the answer is read from. "
-            "Then each token gets its position, sines and cosines times {scale}; without them the patches could be shuffled and "
-            "nothing would change."
-        ).format(scale=number(config.position_scale, 1))
+        _("A learnt vector, the class token, goes before the patches; each token gets its position, times {scale}.").format(
+            scale=number(config.position_scale, 1)
+        )
     )
     vectors = [walk.content(place.token), walk.positions[place.token], walk.tokens[place.token]]
     content, position, both = (tex_row(one.tolist(), most=5) for one in vectors)
@@ -145,13 +133,8 @@ def positions(place: Place) -> None:
 def layer(place: Place) -> None:
     """One token through the layer: attention, residual, norm, feed-forward, residual, norm."""
     config, walk = place.classifier.config, place.walk
-    st.markdown(
-        _(
-            "The weights mix the values of all tokens; the {heads} heads' results, beside each other, go through one more "
-            "matrix. That is added to what came in and normed; then the feed-forward network's output is added and normed again. "
-            "The next layer takes over: {layers} in all."
-        ).format(heads=config.heads, layers=config.layers)
-    )
+    sentence = _("{layers} layers of {heads} heads: what each adds is summed and normed.")
+    st.markdown(sentence.format(heads=config.heads, layers=config.layers))
     mixed = walk.mixed(place.token, place.layer, place.head, config.heads)
     equation_here(
         r"\begin{aligned} h_i &= \textstyle\sum_j a_{ij} v_j \\ y &= \mathrm{LN}(x + W_O [h^1 \dots h^H]) \\ "
@@ -174,12 +157,7 @@ def classes(place: Place) -> None:
     walk, one = place.walk, place.classifier
     names = [_(name) for name in one.class_names]
     best = int(walk.logits.argmax())
-    st.markdown(
-        _(
-            "The class token of the last layer, and it alone, goes through one matrix: a score a class. The softmax makes "
-            "probabilities of them, at the temperature that made confidence and accuracy agree on the validation images."
-        )
-    )
+    st.markdown(_("The class token of the last layer, and it alone, goes through one matrix: a score a class."))
     if one.model.mirrored:
         st.markdown(_("This model's answer is the mean of these scores and of those of the mirror image."))
     scaled = walk.scaled

@@ -57,7 +57,7 @@ def page() -> None:
 def _stop(at: int, code: str) -> None:
     st.html(f'<img src="{_picture(code)}" alt="">')
     label = f"**{number(at + 1)} · {prose_section(lecture.PAGE, f'{code}_title')}**"
-    minutes = _("{minutes} min").format(minutes=number(MINUTES[code]))
+    minutes = _("{count} min").format(count=number(MINUTES[code]))
     st.page_link("pages/learn/course.py", label=f"{label} · {minutes}", query_params={lecture.STOP: f"{at + 1}.1"})
     st.caption(prose_section(lecture.PAGE, f"{code}_1").partition("\n\n")[0])
 
@@ -71,7 +71,7 @@ def _card(one: Lesson) -> None:
     lesson.link(one, label=f"**{course.number(one)} · {lesson.title_of(one)}**")
     needs = ", ".join(lesson.title_of(course.lesson(code)) for code in one.needs)
     needed = _("needs: {lessons}").format(lessons=needs) if needs else _("needs nothing before")
-    st.caption(_("{minutes} min").format(minutes=number(one.minutes)) + " · " + needed)
+    st.caption(_("{count} min").format(count=number(one.minutes)) + " · " + needed)
     st.markdown(lesson.question(one))
 
 

@@ -99,7 +99,7 @@ def normalisation(
     def figure(moved: Any) -> list[Any]:
         return [[one(n + 1, moved) for n in range(len(example.before))]]
 
-    channels = [_("channel {n}").format(n=n + 1) for n in range(example.after.shape[2])]
+    channels = [_("channel {number}").format(number=n + 1) for n in range(example.after.shape[2])]
     return PartView(
         equation=_normalised(norm, cell, (sample, time, channel)),
         figure=figure,

@@ -187,7 +187,7 @@ def matrix(it: Encoding) -> PartView:
         Stat(name=_("Root mean square"), value=significant(spread)),
     )
     alt = _("The encoding as a heatmap: positions down, channels across.")
-    rows = [_("position {n}").format(n=index) for index in range(it.size[0])]
+    rows = [_("position {number}").format(number=index) for index in range(it.size[0])]
     shown = {"pair": it.matrix[it.at, 2 * it.pair : 2 * it.pair + 2], "rms": spread}
     return PartView(
         equation=equation,

@@ -58,7 +58,7 @@ def sentence(text: str) -> ReadSentence | None:
 def ask() -> str:
     """The sentence to read: one's own, or one of three."""
     samples = dict(zip(bundled.sentences(), (_("tired"), _("wide"), _("in Spanish")), strict=True))
-    label = _("Your sentence, up to {most} characters").format(most=number(MAX_CHARACTERS))
+    label = _("Your text, up to {most} characters").format(most=number(MAX_CHARACTERS))
     return controls.own_text(label, key=TEXT, samples=samples, most=MAX_CHARACTERS)
 
 

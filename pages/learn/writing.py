@@ -123,7 +123,7 @@ def network() -> Iterator[Writer]:
     line = st.empty()
 
     def tell(place: int) -> None:
-        line.caption(_("Other visitors' texts are computed first: yours is number {place}.").format(place=number(place)))
+        line.caption(_("Other visitors come first: yours is number {place}.").format(place=number(place)))
 
     try:
         with DESK.writer(visitor().limited_by, tell) as writer:

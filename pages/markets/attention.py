@@ -30,7 +30,7 @@ def answer_of(window: FrozenWindow) -> WindowAnswer | None:
     try:
         return cached_results.answer(window)
     except (WindowError, CheckpointError) as problem:
-        controls.error_box(problem, remedy=_("Choose another window or another model."))
+        controls.error_box(problem, remedy=_("Choose another source or another model."))
         return None
 
 

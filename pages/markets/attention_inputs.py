@@ -80,7 +80,7 @@ def no_gradients() -> None:
     """An error box: this window has no finite gradients."""
     controls.error_box(
         _("The model has no finite gradients on this window: it lies too far from what the model was trained on."),
-        remedy=_("Choose another window or another model."),
+        remedy=_("Choose another source or another model."),
     )
 
 
@@ -114,11 +114,7 @@ def _sentence(attribution: Attribution, names: Sequence[str]) -> str:
         _("{input} ({value})").format(input=names[index], value=number(float(sums[index]), 4, sign=True))
         for index, _size in summaries.strongest(abs(sums), 5)
     ]
-    newest = abs(attribution.values[-1]).sum() / (abs(attribution.values).sum() or 1.0)
-    return _(
-        "Over the whole window these moved it most: {inputs}. The newest row alone carries {share} of all attribution, in "
-        "absolute value."
-    ).format(inputs=", ".join(parts), share=percent(float(newest)))
+    return _("Over the whole window these moved it most: {inputs}.").format(inputs=", ".join(parts))
 
 
 def faithfulness(window: FrozenWindow, answer: WindowAnswer, explained: Explained) -> None:

@@ -190,7 +190,7 @@ def _place(windows: RecordedWindows) -> float:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         args = (windows, -STRIDE_S), (windows, STRIDE_S)
         st.button(_("Step back"), icon=":material/skip_previous:", key="attention:back", on_click=_move, args=args[0])
-        controls.play_button(playing, _play, key="attention", help=_("Walks through the recording, two steps a second."))
+        controls.play_button(playing, _play, key="attention")
         st.button(_("Next step"), icon=":material/skip_next:", key="attention:forward", on_click=_move, args=args[1])
         chosen = url_state.slider(
             _("Second of the recording at which the window ends"),

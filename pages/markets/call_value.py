@@ -60,12 +60,7 @@ def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") 
         height=280,
         column_config={worth: st.column_config.NumberColumn(format="%.2f")},
     )
-    st.caption(
-        _(
-            "One call at a time: while a trade on one is open, the next are passed over. What was recorded can be made again: "
-            "`python -m core verify` says whether all of it is equal, `python -m core evaluate` which of two days was better."
-        )
-    )
+    st.caption(_("One call at a time: while a trade on one is open, the next are passed over."))
     controls.download_table(
         _("These calls"), lambda: session.traded_calls(choices.head), key="traded_calls", filename="traded-calls"
     )
@@ -90,15 +85,11 @@ def _describe_threshold(head: AdaptiveHead, card_alpha: float) -> str:
         alpha = card_alpha
     elif not head.settled:
         sentence = _(
-            "The card does not know this market. Until its first quarter hour is over, a move counts from {alpha} basis points "
-            "on, the mean of other markets; then from half the mean move of that quarter hour."
+            "Until this market's first quarter hour is over, a move counts from {alpha} basis points on: the mean of others."
         )
         alpha = card_alpha
     else:
-        sentence = _(
-            "The card does not know this market: here a move counts from {alpha} basis points on, half the mean move of its own "
-            "first quarter hour."
-        )
+        sentence = _("A move counts from {alpha} basis points on: half the mean move of this market's first quarter hour.")
         alpha = head.alpha
     return sentence.format(alpha=number(alpha * 1e4, 3))
 

@@ -16,8 +16,7 @@ def unknown_market(entry: MarketCard, model: str) -> None:
     """Says so where the model was not trained on this market."""
     if entry.name == POOLED:
         st.caption(
-            _(
-                ":material/info: **{model} was not trained on this market**: its thresholds and constants here are means over "
-                "the markets that it was trained on, and its scores on those say little about this one."
-            ).format(model=model)
+            _(":material/info: **{model} was not trained on this market**: its constants here are means over others.").format(
+                model=model
+            )
         )

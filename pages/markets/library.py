@@ -89,15 +89,14 @@ def table(shown: list[Recording]) -> list[Recording]:
             "mids": column.LineChartColumn(_("Mid"), color="blue", width=150),
             "rows": column.NumberColumn(_("Rows"), format="localized"),
             "gaps": column.NumberColumn(_("Gaps"), format="localized", help=_("Holes between rows of 250 ms.")),
-            "levels": column.NumberColumn(_("Levels"), help=_("A side, at most.")),
+            "levels": column.NumberColumn(_("Levels")),
             "lead": column.TextColumn(
                 _("Beside the naive rules"),
-                help=_(
-                    "TLOB, {horizon} ahead, at the end of the recording and since its market's journal began: "
-                    "the lead over the nearest rule in nats a call, and of how many outcomes."
-                ).format(horizon=horizon_name(FIRST_STEPS)),
+                help=_("TLOB, {horizon} ahead: its lead over the nearest rule in nats a call, and of how many outcomes.").format(
+                    horizon=horizon_name(FIRST_STEPS)
+                ),
             ),
-            "size": column.TextColumn(_("Size"), help=_("With its trades and price bands.")),
+            "size": column.TextColumn(_("Size")),
         },
     )
     rows: list[int] = event["selection"]["rows"]

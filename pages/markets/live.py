@@ -115,7 +115,6 @@ def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None
         "pages/markets/attention.py",
         label=_("Freeze this window"),
         icon=":material/ac_unit:",
-        help=_("Opens it on the attention page."),
         query_params={"freeze": session.feed.key},
     )
     record_switch.draw_record_switch(session, begin)

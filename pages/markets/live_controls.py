@@ -97,9 +97,7 @@ def pick_source(*, first: str | None = None) -> MarketSource | None:
         if kind == "live":
             return _pick_live()
         if kind == "simulated":
-            seed = url_state.number_input(
-                _("Seed"), 0, 9_999, key="seed", default=7, help=_("The same seed and settings give the same market.")
-            )
+            seed = url_state.number_input(_("Seed"), 0, 9_999, key="seed", default=7)
             return MarketSource(kind="simulated", name=str(int(seed)))
         return MarketSource(kind="recording", name=recorded_choice.pick_one(first=first))
 
@@ -136,22 +134,16 @@ def _pick_live() -> MarketSource | None:
 
 def _say_check(exchange: str, streams: bool) -> None:
     """Says how a lost update of this exchange would be noticed (docs/faults.md has all of them)."""
-    soon = _("Noticed with the next message; rows since then do not count.")
-    way, lost = {
-        Way.NUMBERS: (_("update numbers"), soon),
-        Way.CHECKSUM: (_("checksums"), soon),
-        Way.WHOLE: (_("whole books"), _("Nothing: the next message holds the whole book.")),
-        Way.COMPARED: (
-            _("comparison"),
-            _("Noticed within seconds by the book on request, unless a later update of that level comes first."),
-        ),
-        Way.UNCHECKED: (
-            _("not checked"),
-            _("Nothing would notice it: its rows stay provisional, and are neither recorded nor scored."),
-        ),
-        Way.ASKED: (_("no stream"), _("Nothing can be lost: each book is asked for.")),
-    }[venue_check(exchange, streams=streams).way]
-    st.caption(_("How its stream is checked: {way}. A lost update: {lost}").format(way=way, lost=lost))
+    soon = _("A lost update is noticed with the next message; rows since then do not count.")
+    said = {
+        Way.NUMBERS: soon,
+        Way.CHECKSUM: soon,
+        Way.WHOLE: _("A lost update costs nothing: the next message holds the whole book."),
+        Way.COMPARED: _("A lost update is noticed within seconds, unless a later one of that level comes first."),
+        Way.UNCHECKED: _("Nothing would notice a lost update: rows stay provisional, and are neither recorded nor scored."),
+        Way.ASKED: _("Nothing can be lost: each book is asked for."),
+    }
+    st.caption(said[venue_check(exchange, streams=streams).way])
 
 
 def _symbols(exchange: str) -> tuple[list[str], str]:
@@ -222,7 +214,6 @@ def simulation_settings(feed: Feed) -> None:
                 0.05,
                 key="pressure",
                 bind="query-params",
-                help=_("Makes the price drift and the sizes near the touch lean: watch the prediction follow."),
             )
     wanted = MarketSettings(volatility_bps=volatility, spread_ticks=spread, pressure=pressure)
     before: MarketSettings = st.session_state.get(f"levers:{feed.key}", plain)
@@ -300,7 +291,7 @@ def playback(sessions: Sequence[MarketSession]) -> None:
         return
     still = all(feed.paused for feed in feeds)
     controls.play_button(not still, lambda wanted: set_playing(feeds, wanted), key="feed")
-    if st.button(_("Step"), icon=":material/skip_next:", key="step", disabled=not still, help=_("One row of 250 ms.")):
+    if st.button(_("Step"), icon=":material/skip_next:", key="step", disabled=not still):
         for feed in feeds:
             feed.step()
     pick_speed(feeds)

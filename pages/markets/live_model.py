@@ -73,29 +73,15 @@ def draw_model(predictor: Predictor, entry: MarketCard, choices: ViewChoices) ->
                 st.markdown(
                     mean.format(horizon=horizon_name(choices.horizon), tlob=number(tlob, 2), momentum=number(momentum, 2))
                 )
-            st.caption(
-                _(
-                    "Models that give probabilities call the likeliest class or by a fitted threshold, whichever scores better "
-                    "on validation data; the momentum rule and always stationary give none and keep their plain form."
-                )
-            )
         with right:
             st.markdown(_("**Parameters, counted in the live model: {count}**").format(count=number(count(predictor.model))))
             st.dataframe(_parameter_table(predictor), hide_index=True, width="stretch", height=260)
         if predictor.config.mirrored:
-            st.markdown(mirrored_sentence())
+            st.markdown(_("The answer is the mean of two passes, over the book and over the same book upside down."))
         st.markdown(prose("tlob_card"))
         st.json(
             {key: value for key, value in predictor.card.items() if key not in ("metrics", "markets", "history")}, expanded=False
         )
-
-
-def mirrored_sentence() -> str:
-    """One sentence on what a mirrored model does."""
-    return _(
-        "The answer is the mean of two passes: over the book, and over the same book upside down (sides swapped, prices "
-        "negated), whose up counts as down; so the model has no preferred direction."
-    )
 
 
 def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:

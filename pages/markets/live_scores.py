@@ -34,12 +34,7 @@ def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC")
         return
     st.dataframe(_table(score), hide_index=True, width="stretch", height="content")
     st.caption(
-        _(
-            "{count} answers scored since {time}. Momentum says where the mid stands against its own last ten steps; the "
-            "distance to the VWAP, where it stands against the mean traded price of a minute. "
-            "How often each class came so far or lately (half of the weight on the last four minutes) "
-            "knows nothing of the book. Answers across a gap, or from a book that stood still for two minutes, are not scored."
-        ).format(
+        _("{count} answers scored since {time}; none across a gap, nor from a book that stood still for two minutes.").format(
             count=number(score.outcomes),
             time=moment(datetime.fromtimestamp(score.since_ms / 1e3, UTC), zone=zone),
         )

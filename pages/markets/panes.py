@@ -41,14 +41,7 @@ def main() -> None:
     watched_feeds.watch_only({source.key for source in sources})
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="livebar")
     with bar:
-        st.title(
-            _("Several markets"),
-            anchor=False,
-            width="content",
-            help=_(
-                "Each is the live page in small, with one horizon; recordings that overlap share a moment. A press enlarges one."
-            ),
-        )
+        st.title(_("Several markets"), anchor=False, width="content")
         pane_markets.pick(sources)
         choices = live_controls.pick_head(predictor)
     if not sources:

@@ -33,10 +33,7 @@ def draw_record_switch(session: MarketSession, begin: Callable[[], MarketSession
         key=f"record:{key}:{running}",
         on_change=_stop if running else _start,
         args=(key,) if running else (key, begin),
-        help=_(
-            "Rows, trades, price bands and the model's calls go to the library, on when this page is closed, and again when the "
-            "app starts anew, until it is off."
-        ),
+        help=_("It goes on when this page is closed, and again when the app starts anew, until it is off."),
     )
     if now is not None:
         _progress(key)

@@ -227,7 +227,7 @@ def _chart_labels() -> dict[str, str]:
         "present": _("Presentation (P)"),
         "enlarge": _("Make it large"),
         "leave": _("Leave presentation (Esc)"),
-        "help": _("Keys (?)"),
+        "help": _("Keys"),
         "keys": _("Keys"),
     }
 

@@ -143,9 +143,7 @@ def _convert(inspected: InspectedFiles) -> None:
     inspection = inspected.inspection
     left, right = st.columns(2)
     with left:
-        market = st.text_input(
-            _("Market"), value=inspection.market or "market", key="upload:market", max_chars=60, help=_("Such as BTC/USDT.")
-        )
+        market = st.text_input(_("Market"), value=inspection.market or "market", key="upload:market", max_chars=60)
     with right:
         name = st.text_input(
             _("Name of the recording"),

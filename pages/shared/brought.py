@@ -41,7 +41,7 @@ def _turn() -> Iterator[Report]:
 
     def say_place(before: int) -> None:
         if before:
-            place.caption(_("Other visitors' files are read first: yours is number {place}.").format(place=number(before)))
+            place.caption(_("Other visitors come first: yours is number {place}.").format(place=number(before)))
         else:
             place.empty()
 

@@ -48,7 +48,7 @@ def words() -> dict[str, str]:
         "stop": _("Stop"),
         "turn": _("Other camera"),
         "idle": _("The camera is off."),
-        "connecting": _("Connecting…"),
+        "connecting": _("Connecting"),
         "lost": _("The connection to the app was lost: the camera goes on when it is back."),
         "denied": _("The browser may not use the camera: allow it in the address bar and start again, or upload a file."),
         "noCamera": _("No camera was found: connect one and start again, or upload a file."),

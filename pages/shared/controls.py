@@ -172,7 +172,7 @@ def counted(items: Collection[T], text: str) -> Iterator[T]:
             yield item
 
 
-def play_button(playing: bool, play: Callable[[bool], None], *, key: str, help: str | None = None) -> None:
+def play_button(playing: bool, play: Callable[[bool], None], *, key: str) -> None:
     """A button to pause while it plays, and to play while it is paused; the whole page then runs again.
 
     They are two widgets, as a browser may report one press twice on a page with a timer: a second press of the same button would
@@ -186,7 +186,6 @@ def play_button(playing: bool, play: Callable[[bool], None], *, key: str, help: 
         _("Pause") if playing else _("Play"),
         icon=":material/pause:" if playing else ":material/play_arrow:",
         key=f"{key}:{'pause' if playing else 'play'}",
-        help=help,
         on_click=_played,
         args=(play, not playing),
     )

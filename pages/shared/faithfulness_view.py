@@ -141,30 +141,14 @@ def _about_attention(verdicts: dict[str, FaithfulnessVerdict]) -> str:
     ranked = sorted((one for one in verdicts if one in names), key=lambda method: verdicts[method].gain, reverse=True)
     attention, best = verdicts["attention"], ranked[0]
     if attention.gain > 2 * attention.error:
-        knows = _("Deleting what attention looks at most hurts the answer more than deleting at random does")
-    elif attention.gain < -2 * attention.error:
-        knows = _("Deleting what attention looks at most hurts the answer less than deleting at random does")
+        knows = _("Deleting what attention looks at most hurts the answer more than deleting at random does.")
     else:
-        knows = _("Deleting what attention looks at most does not measurably hurt the answer more than deleting at random")
-    words = _(
-        "{knows} (area {gain}; better than chance on {share} of the inputs). It comes {place} of {count} methods; "
-        "the best here is {best}, {its}."
-    ).format(
-        knows=knows,
-        gain=_beside_chance(attention.gain),
-        share=percent(attention.better),
-        place=number(1 + ranked.index("attention")),
-        count=number(len(ranked)),
-        best=names[best],
-        its=_beside_chance(verdicts[best].gain),
+        knows = _("Deleting what attention looks at most does not measurably hurt the answer more than deleting at random.")
+    place = _("It comes {place} of {count} methods; the best here is {best}.").format(
+        place=number(1 + ranked.index("attention")), count=number(len(ranked)), best=names[best]
     )
     if best == "attention":
         lesson = _("Here attention is as good a guide as any; on another model or other inputs it need not be.")
     else:
         lesson = _("So a map of attention shows what the model mixes; the other methods say what its answer rests on.")
-    return f"{words} {lesson}"
-
-
-def _beside_chance(gain: float) -> str:
-    words = _("{area} below chance") if gain >= 0 else _("{area} above chance")
-    return words.format(area=number(abs(gain), 3))
+    return f"{knows} {place} {lesson}"

@@ -133,7 +133,7 @@ def read(recogniser: Recogniser, clip: Clip) -> Recognition | None:
         with st.spinner(_("Reading the clip…"), show_time=True):
             return cached_results.read(recogniser, clip)
     except ValueError as error:
-        controls.error_box(error, remedy=_("Choose another clip or another model."))
+        controls.error_box(error, remedy=_("Choose another source or another model."))
         return None
 
 
@@ -153,7 +153,7 @@ def _find_hands(recogniser: Recogniser, clip: Clip) -> None:
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's clip is kept where it holds one."""
     note = (
-        _("Whoever has this link can open your clip while the app runs: of each visitor the newest few.")
+        _("Whoever has this link can open what you gave while the app runs: of each visitor the newest few.")
         if "file" in st.query_params
         else ""
     )

@@ -99,7 +99,7 @@ def _words() -> dict[str, Any]:
         "two": translate(TWO_HANDS),
         "attention": _("What the newest picture attends to: the last seconds, the newest at the right."),
         "show": _("Show me: {sign}"),
-        "right": _("Right: {sign}"),
+        "right": _("Right: {answer}"),
         "streak": _("{streak} in a row"),
         "finished": _("All {of} shown. Well done."),
         "differs": _("Another shape: {fingers}"),

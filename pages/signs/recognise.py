@@ -36,7 +36,7 @@ def page() -> None:
     try:
         asked = clip_and_model.ask()
     except CheckpointError as error:
-        controls.error_box(error, remedy=_("Choose another model."))
+        controls.error_box(error, remedy=_("Choose another source or another model."))
         return
     recogniser = asked.recogniser
     if asked.source == clip_and_model.CAMERA:

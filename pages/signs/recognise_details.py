@@ -5,7 +5,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core import usage
 from core.figures import signs as figures
 from core.signs import ctc_lab, evidence
 from core.signs.recogniser import Recogniser
@@ -80,8 +79,7 @@ def numbers(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> Non
     stat_strip(
         [
             Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
-            Stat(name=_("Took"), value=duration(recognition.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
-            Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of the whole app")),
+            Stat(name=_("Took"), value=duration(recognition.took_s), note=_("{fps} frames a second").format(fps=number(rate))),
             Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
         ]
     )

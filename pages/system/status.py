@@ -30,7 +30,7 @@ def current_usage() -> None:
         everyone = _("In use by all programs, of {total}.").format(total=size(gpu.total))
         columns[0].metric(_("GPU memory"), size(gpu.memory), help=everyone)
         columns[1].metric(_("GPU busy"), _("unknown") if gpu.busy is None else percent(gpu.busy, 0))
-        columns[2].metric(_("This app on the GPU"), size(gpu.tensors), help=_("Memory of its tensors."))
+        columns[2].metric(_("This app on the GPU"), size(gpu.tensors))
 
 
 def feeds() -> None:
@@ -98,7 +98,7 @@ def epoch_time() -> None:
         [
             {
                 _("Device"): names[one.device],
-                step: _("{value} ms").format(value=number(1e3 * one.step_s, 1)),
+                step: _("{count} ms").format(count=number(1e3 * one.step_s, 1)),
                 _("An epoch"): duration(one.epoch_s),
                 _("Times as fast"): number(timed[0].step_s / one.step_s, 1),
             }
@@ -109,7 +109,6 @@ def epoch_time() -> None:
         _("Median of {steps} steps without patch dropout, on {n} threads of the processor, while the app goes on.").format(
             steps=number(STEPS), n=number(timed[0].threads)
         )
-        + ("" if len(timed) > 1 else " " + _("This machine has no CUDA device to compare with."))
     )
 
 
@@ -161,7 +160,7 @@ def about() -> None:
             st.markdown(notices.replace("\n## ", "\n##### "))
 
 
-controls.page_header(_("System"), _("What this app runs on, how much of the machine it uses, and which trained models it has."))
+controls.page_header(_("System"))
 live_part()
 st.header(_("Device"), anchor=False)
 device()

@@ -24,7 +24,7 @@ def slopes_figure(
         line(x, true, _("derivative of the tanh form"), BLUE, width=3, hover="%{x:.2f}: %{y:.5f}<extra></extra>"),
         line(x, report, _("the report's Φ(x) + x φ(x)"), ORANGE, width=1.5, dash="dash",
              hover="%{x:.2f}: %{y:.5f}<extra></extra>"),
-        line(x, report - true, _("difference"), GREY, width=2, hover="%{x:.2f}: %{y:.2~e}<extra></extra>", yaxis="y2"),
+        line(x, report - true, _("Difference"), GREY, width=2, hover="%{x:.2f}: %{y:.2~e}<extra></extra>", yaxis="y2"),
         marks(points, np.zeros(len(points)), _("inputs on this page"), BLUE, symbol="line-ns-open", size=10,
               hover="%{x:.2f}<extra></extra>", yaxis="y2"),
     ]  # fmt: skip

@@ -204,15 +204,9 @@ def summarise_value(predicted: RowPredictions, head: int) -> dict[str, Any]:
 def _too_short(window: int, longest: int, first: int) -> BookError:
     """Error for data in which no row can be scored."""
     needed = {"rows": window + longest, "window": window, "longest": longest}
-    if first:
-        return BookError(
-            "the data has no stretch of {rows} rows without a gap around or after row {first}: "
-            "a window of {window} rows and {longest} more to see what happened are needed",
-            first=first,
-            **needed,
-        )
     return BookError(
-        "the data has no stretch of {rows} rows without a gap: "
+        "the data has no stretch of {rows} rows without a gap from row {first} on: "
         "a window of {window} rows and {longest} more to see what happened are needed",
+        first=first,
         **needed,
     )

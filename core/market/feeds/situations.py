@@ -47,23 +47,6 @@ OF_BOOK: Final = frozenset(
 """Of these a book is in one at most."""
 WITHOUT_ROWS: Final = OF_BOOK | {Situation.HALTED}
 """No row is made while one of these lasts."""
-CLAUSES: Final = {
-    Situation.LOCKED: N_("locked since {time}"),
-    Situation.CROSSED: N_("crossed since {time}"),
-    Situation.NO_ASKS: N_("no asks since {time}"),
-    Situation.NO_BIDS: N_("no bids since {time}"),
-    Situation.EMPTY: N_("no asks and no bids since {time}"),
-    Situation.FEW: N_("only {count} levels since {time}"),
-    Situation.BROKEN: N_("prices or sizes that no market has since {time}"),
-    Situation.HALTED: N_("halted since {time}"),
-    Situation.LAGGING: N_("lagging by {span} since {time}"),
-    Situation.AHEAD: N_("its clock ahead by {span} since {time}"),
-    Situation.UNCHECKED: N_("not checked since {time}"),
-    Situation.ASKED: N_("books by request since {time}"),
-    Situation.STILL: N_("the same book at each request since {time}"),
-    Situation.UNTIMED: N_("{count:,} trades without a time since {time}"),
-    Situation.ODD_TRADES: N_("{count:,} trades without a price or size since {time}"),
-}
 SHORT: Final = {
     Situation.LOCKED: N_("locked"),
     Situation.CROSSED: N_("crossed"),
@@ -77,23 +60,15 @@ SHORT: Final = {
     Situation.AHEAD: N_("clock ahead"),
     Situation.UNCHECKED: N_("not checked"),
     Situation.STILL: N_("same book"),
-    Situation.ASKED: N_("asking"),
+    Situation.ASKED: N_("books by request"),
     Situation.UNTIMED: N_("trades without a time"),
-    Situation.ODD_TRADES: N_("odd trades"),
+    Situation.ODD_TRADES: N_("trades without a price or size"),
 }
-"""A state in a word, the gravest first."""
+"""A state in a word or some, the gravest first."""
+COUNTED: Final = (Situation.FEW, Situation.UNTIMED, Situation.ODD_TRADES)
+"""Those that say how many."""
 LIVE, SILENT = "live", "silent"
 """States of a feed that no situation names: all is well; nothing is heard."""
-OF_ONE: Final = {
-    Situation.FEW: N_("only one level since {time}"),
-    Situation.UNTIMED: N_("one trade without a time since {time}"),
-    Situation.ODD_TRADES: N_("one trade without a price or size since {time}"),
-}
-"""Clauses for a count of one."""
-NUMBERS: Final = tuple(
-    map(compose, (N_("two"), N_("three"), N_("four"), N_("five"), N_("six"), N_("seven"), N_("eight"), N_("nine")))
-)
-"""Counts of levels as words, from two on."""
 CLOSED: Final = (Situation.ASKED, Situation.UNTIMED, Situation.ODD_TRADES)
 """Situations of a feed that hold while its connection is away, too."""
 
@@ -112,11 +87,11 @@ class Since:
     amount: float = 0.0
 
     def short(self) -> Message:
-        """Its word, such as "locked"; of a venue's lag with its amount, "lagging 1.2 s"."""
+        """Its word and its amount: "locked", "lagging 1.2 s", "few levels (7)"."""
         word = compose(SHORT[self.kind])
         if self.kind in (Situation.LAGGING, Situation.AHEAD):
             return compose("{word} {span}", word=word, span=span_of(self.amount))
-        return word
+        return compose("{word} ({count:,})", word=word, count=int(self.amount)) if self.kind in COUNTED else word
 
     def words(self, time: str | None = None) -> Message:
         """A clause such as "locked since 14:02:03 UTC".
@@ -125,15 +100,7 @@ class Since:
             time: its beginning, as the reader's clock writes it; None for UTC's.
         """
         since = time or f"{datetime.fromtimestamp(self.since_ms / 1e3, UTC):%H:%M:%S} UTC"
-        count = int(self.amount)
-        if self.kind in OF_ONE and count == 1:
-            return compose(OF_ONE[self.kind], time=since)
-        values: dict[str, Any] = {"time": since}
-        if self.kind in OF_ONE:
-            values["count"] = NUMBERS[count - 2] if self.kind is Situation.FEW else count
-        if self.kind in (Situation.LAGGING, Situation.AHEAD):
-            values["span"] = span_of(self.amount)
-        return compose(CLAUSES[self.kind], **values)
+        return compose("{state} since {time}", state=self.short(), time=since)
 
 
 def span_of(seconds: float) -> Message:

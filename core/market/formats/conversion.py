@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from core.market.book import (
     ASK_PRICES,
-    BID_PRICES,
-    LARGEST,
     LEVELS,
     PRICES,
     RECORDED_LEVELS,
@@ -26,7 +24,7 @@ from core.market.book import (
     TEN_LEVELS,
     TOO_FAR_APART,
     FloatArray,
-    bid_ask_spread,
+    book_faults,
     known_depth,
     mid_price,
     price_tick,
@@ -53,7 +51,7 @@ from core.market.store.segments import TRADES, is_segment, segment_path, write_t
 from core.market.store.trades import trades_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows
 from core.market.times import DAY_MS
-from core.messages import N_, Message, compose
+from core.messages import N_, compose
 
 NAMED_FAULTS: Final = 50
 """Rows that are named with what is wrong; further ones are counted."""
@@ -420,7 +418,7 @@ def _checked(source: Source, look: Callable[[FloatArray], object] | None = None)
             look(batch.values)
         faults = list(batch.faults)
         good = np.ones(len(batch.timestamps), dtype=bool)
-        for clause, bad in _wrong(batch.values):
+        for clause, bad in book_faults(batch.values[:, TEN_LEVELS]):
             faults.append((batch.rows[good & bad], clause))
             good &= ~bad
         before = np.maximum.accumulate(np.append(last, np.where(good, batch.timestamps, -1)))[:-1]
@@ -432,19 +430,3 @@ def _checked(source: Source, look: Callable[[FloatArray], object] | None = None)
         values = np.concatenate([values[:, TEN_LEVELS], known_depth(values[:, 4 * LEVELS :])], axis=1)
         kept = replace(batch, timestamps=batch.timestamps[good], values=values, rows=batch.rows[good], faults=[])
         yield kept, [fault for fault in faults if len(fault[0])]
-
-
-def _wrong(values: FloatArray) -> list[tuple[Message, NDArray[np.bool_]]]:
-    """Each way in which a book of ten levels can be unusable, and which rows are so."""
-    best = values[:, TEN_LEVELS]
-    with np.errstate(invalid="ignore"):
-        rising = np.concatenate([np.diff(best[:, ASK_PRICES]) > 0, np.diff(best[:, BID_PRICES]) < 0], axis=1)
-        sound = [np.isfinite(best), best > 0, best < LARGEST, bid_ask_spread(best)[:, None] > 0, rising]
-    clauses = (
-        compose("has an empty or NaN cell among its {levels} levels a side: all of them must be numbers", levels=LEVELS),
-        compose("has a price or size of zero or less: all are above 0"),
-        compose("has a price or size that no market has: less than {limit:g} is right", limit=LARGEST),
-        compose("is crossed: the best ask must be above the best bid"),
-        compose("is unsorted: asks must rise and bids must fall from the best"),
-    )
-    return [(clause, ~np.logical_and.reduce(right, axis=1)) for clause, right in zip(clauses, sound, strict=True)]

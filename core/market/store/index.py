@@ -229,7 +229,7 @@ def _read(one: Recording, files: list[RecordingFile]) -> Recording:
         parts = sorted(map(_summary, files), key=lambda part: part.start_ms)
     except Exception as error:  # Arrow raises a dozen kinds for a file that is not what its name says
         why = error.args[0] if isinstance(error, BadValue) else first_line(error)
-        problem = compose("{name} cannot be read: {reason}", name=one.name, reason=why)
+        problem = compose("{file} cannot be read: {reason}", file=one.name, reason=why)
         return replace(one, market=one.market or market_of(one.name), problem=problem)
     mids = [mid for part in parts for mid in part.mids]
     return replace(

@@ -253,7 +253,7 @@ def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predic
     assert [(one.kind, one.amount) for one in session.view().situations] == [(Situation.AHEAD, 3.2)]
     feed.send(*sent(20, 3_600_400))
     wait_until(lambda: session.lag_ms == pytest.approx(3_600_400, abs=1))
-    assert str(session.situations()[0].words("{time}")) == "lagging by 1 h since {time}"
+    assert str(session.situations()[0].words("{time}")) == "lagging 1 h since {time}"
     feed.send(*sent(20, 2_400))
     wait_until(lambda: session.lag_ms == pytest.approx(2_400, abs=1))
     (again,) = sent(1, 2_400)

@@ -13,7 +13,7 @@ def test_a_visitor_an_address_and_all_together_have_a_limit() -> None:
     refusal = caps.begin(ME, 1, held)  # the one before is still under way
     assert refusal == "Your uploads would take 4 MiB, and one visitor may keep 3: remove some, or close other tabs."
     refusal = caps.begin(MY_OTHER_TAB, MIB + 1, held)
-    assert refusal == "Uploads of your address would take 5 MiB, and it may keep 4: remove some, or close other tabs."
+    assert refusal == "Your address' uploads would take 5 MiB, and it may keep 4: remove some, or close other tabs."
     assert caps.begin(MY_OTHER_TAB, MIB, held) is None
     assert caps.begin(YOU, MIB, held) is None
     assert caps.begin(SHE, 1, held) == "All visitors' uploads together take the 6 MiB that this server keeps: try again later."

@@ -1,4 +1,4 @@
-"""The network that sees anything, beside what onnxruntime gives for the published graph (`python -m lab.bundle.sight`)."""
+"""The network that sees anything, beside what onnxruntime gives for the published graph, its constants rounded to float16."""
 
 from pathlib import Path
 

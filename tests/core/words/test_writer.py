@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not WRITER_FILES.available(), reason="needs `mak
 KEPT: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "fixtures" / "smollm2" / "transformers.json").read_text(encoding="utf-8")
 )
-"""Written by `lab/bundle/transformers_writer.py`."""
+"""Of each text the ids, the last token's logits (each 997th and the ten likeliest) and its row in every head, in float32."""
 ROME, ZORBLAX = (one["text"] for one in KEPT[:2])
 
 

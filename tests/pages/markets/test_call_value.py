@@ -68,7 +68,7 @@ def test_calls_of_the_day_are_listed_newest_first_with_what_each_was_worth(sessi
 def test_an_unknown_market_is_told_whose_threshold_it_has(session: MarketSession) -> None:
     play(session, 300, own_thresholds=True)
     said = words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
-    assert "Until its first quarter hour is over, a move counts from" in said
+    assert "first quarter hour is over, a move counts from" in said
     play(session, 300)
     said = words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
     weights = session.adaptive(3).weights

@@ -160,7 +160,7 @@ def test_an_uploaded_film_is_read(models):
     assert STORE.find("".join(app.query_params["file"])) is not None
 
 
-@pytest.mark.parametrize(("data", "why"), [(sound(), "only sound"), (b"hello" * 99, "not a video that can be read")])
+@pytest.mark.parametrize(("data", "why"), [(sound(), "holds no picture"), (b"hello" * 99, "not a video that can be read")])
 def test_nothing_stays_under_the_error_of_a_failed_upload(data: bytes, why: str) -> None:
     app = opened(input="video", sview="numbers")
     good = film([grey(90, 64, 48)] * 20, kind="webm")

@@ -85,7 +85,7 @@ def test_calibration_is_of_the_likeliest_class_and_calls_have_a_name_of_their_ow
 def test_what_is_asked_of_a_file_too_short_is_refused(predictor: Predictor, entry: MarketCard, tmp_path: Path) -> None:
     rows = real_rows(1)
     need = predictor.window + 20
-    sentence = f"no stretch of {need} rows without a gap: a window of {predictor.window} rows and 20 more to see what happened"
+    sentence = f"no stretch of {need} rows without a gap from row 0 on: a window of {predictor.window} rows and 20 more"
     with pytest.raises(BookError, match=sentence):
         evaluate(predictor, rows[: need - 1], entry)
     assert [r.scores["tlob"].samples for r in evaluate(predictor, rows[:need], entry)] == [11, 11, 1, 16]

@@ -348,7 +348,7 @@ def test_a_book_too_short_to_use_is_a_state_that_passes() -> None:
         options = {"transport": "poll", "timeouts": Timeouts(unusable_s=0.0)}
         async with following(ETH, server_options={"snapshot_cap": 7}, **options) as (server, reader):
             server.next = 1
-            said = await reader.until(lambda event: "only seven levels since" in getattr(event, "message", ""))
+            said = await reader.until(lambda event: "few levels (7) since" in getattr(event, "message", ""))
             assert isinstance(said, StatusChange)
             assert (said.state, said.gap) == (FeedState.LIVE, False)
             while server.snapshots < 2 * MAX_DOUBTS:

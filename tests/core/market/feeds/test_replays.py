@@ -112,7 +112,7 @@ def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(tmp_path
             late.stamp_s = -5.0
             timeouts = Timeouts(still_s=2.0)
             await asyncio.gather(
-                told(still, "has given the same book for 2 s", transport="poll", timeouts=timeouts), told(late, "Lagging by 5.")
+                told(still, "has given the same book for 2 s", transport="poll", timeouts=timeouts), told(late, "Lagging 5.")
             )
 
     virtually(scenario())

@@ -50,8 +50,8 @@ WORDS = {
     Situation.CROSSED: "crossed since",
     Situation.NO_ASKS: "no asks since",
     Situation.NO_BIDS: "no bids since",
-    Situation.EMPTY: "no asks and no bids since",
-    Situation.FEW: "only five levels since",
+    Situation.EMPTY: "empty since",
+    Situation.FEW: "few levels (5) since",
     Situation.HALTED: "halted since",
 }
 
@@ -387,11 +387,11 @@ def test_a_state_that_is_there_after_a_break_began_before_it_and_one_that_ended_
     [
         (900.0, None),
         (-900.0, None),
-        (1_234.0, "lagging by 1.2 s since 22:13:20 UTC"),
-        (-14_300.0, "its clock ahead by 14 s since 22:13:20 UTC"),
-        (3.6e6, "lagging by 1 h since 22:13:20 UTC"),
-        (-3.6e6, "its clock ahead by 1 h since 22:13:20 UTC"),
-        (-300_000.0, "its clock ahead by 5 min since 22:13:20 UTC"),
+        (1_234.0, "lagging 1.2 s since 22:13:20 UTC"),
+        (-14_300.0, "clock ahead 14 s since 22:13:20 UTC"),
+        (3.6e6, "lagging 1 h since 22:13:20 UTC"),
+        (-3.6e6, "clock ahead 1 h since 22:13:20 UTC"),
+        (-300_000.0, "clock ahead 5 min since 22:13:20 UTC"),
     ],
 )
 def test_a_lag_either_way_is_named(lag_ms: float, words: str | None) -> None:
@@ -402,7 +402,7 @@ def test_a_lag_either_way_is_named(lag_ms: float, words: str | None) -> None:
 def test_spans_and_sentences_are_whole() -> None:
     assert [str(span_of(seconds)) for seconds in (3, 9.94, 9.96, 300, 90_000)] == ["3.0 s", "9.9 s", "10 s", "5 min", "25 h"]
     one = [Since(kind=Situation.FEW, since_ms=0, amount=1.0), Since(kind=Situation.UNTIMED, since_ms=1_000, amount=1_200)]
-    text = "X: only one level since 00:00:00 UTC; 1,200 trades without a time since 00:00:01 UTC; no rows until that is over."
+    text = "X: few levels (1) since 00:00:00 UTC; trades without a time (1,200) since 00:00:01 UTC; no rows until that is over."
     assert said_of("X", one) == text
     assert said_of("X", []) == ""
     for kind in Situation:

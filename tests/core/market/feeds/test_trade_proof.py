@@ -183,7 +183,7 @@ def test_trades_without_a_time_are_said_with_their_count(tmp_path: Path) -> None
         await market.until_recorded(2)
         await server.trade(Sold(None, 100.5, 1.0, "buy", 1), Sold(None, 100.5, 2.0, "buy", 2))
         await server.trade(Sold(CLOCK.now_ms(), 100.5, 3.0, "buy", 3))
-        await market.until(lambda: "2 trades without a time since" in market.session.status_now()[1])
+        await market.until(lambda: "trades without a time (2) since" in market.session.status_now()[1])
         (state,) = market.session.situations()
         assert (state.kind, state.amount) == (Situation.UNTIMED, 2)
         assert [one[2] for one in trades(market)] == [3.0]

@@ -184,9 +184,9 @@ CAUSES: dict[str, tuple[bytes, str]] = {
     "z-score, all prices by one": (parquet(scaled(FRAME, z=True, together=True)), "is normalised by z-score"),
     "five levels": (text(without(FRAME, 5)), "has 5 levels a side: 10 are needed"),
     "nine levels": (parquet(without(FRAME, 9)), "has 9 levels a side: 10 are needed"),
-    "crossed": (text(swapped(FRAME)), "60 of the 60 books of .* row 2 is crossed: the best ask must be above the best bid"),
+    "crossed": (text(swapped(FRAME)), "60 of the 60 books of .* row 2 is crossed: the best ask is not above the best bid"),
     "unsorted": (parquet(FRAME.assign(ask_price_5=900.0)), "row 1 is unsorted: asks must rise and bids must fall from the best"),
-    "NaN": (text(FRAME.assign(bid_size_4=np.nan)), "row 2 has an empty or NaN cell among its 10 levels a side"),
+    "NaN": (text(FRAME.assign(bid_size_4=np.nan)), "row 2 has a missing or infinite value"),
     "decimal commas in quotes": (text(FRAME).replace(b"100.01", b'"100,01"'), "has '100,01' in column ask_price_1"),
     "a column twice": (text(FRAME).replace(b"ask_size_2", b"ask_size_1", 1), "lacks the column ask_size_2|has the column"),
     "Binance's bookDepth": (b"timestamp,percentage,depth,notional\n", "is Binance's bookDepth: sums of sizes"),
@@ -286,7 +286,7 @@ def test_databentos_ten_levels_are_books(tmp_path: Path, suffix: str, *, fixed: 
     path = written(tmp_path, f"glbx-mdp3-20251009.mbp-10.{suffix}", frame)
     seen = at_door(path)
     assert (seen["format"], seen["market"], seen["rows"]) == ("databento", "ESU5", 59)
-    assert len(seen["problems"]) == 1 and "has an empty or NaN cell among its 10 levels a side" in seen["problems"][0]
+    assert len(seen["problems"]) == 1 and "has a missing or infinite value" in seen["problems"][0]
     convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
     np.testing.assert_allclose(read_rows(made).levels, rows.levels[:59], rtol=1e-12)
 

@@ -115,7 +115,7 @@ def test_a_bad_row_is_named_by_its_number_in_the_file(tmp_path: Path) -> None:
     frame = frame_from_rows(read_rows(SAMPLE))
     frame.loc[1234, "ask_size_4"] = 0.0
     frame.to_parquet(path := tmp_path / "bad.parquet")
-    with pytest.raises(BookError, match="bad.parquet has a price or size of zero or less in row 1234"):
+    with pytest.raises(BookError, match="bad.parquet has a price or size of zero or less .row 1234."):
         RecordedRows([path])
 
 
