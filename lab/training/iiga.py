@@ -217,6 +217,8 @@ def training_clips(studio: Studio, how: DigitsTraining) -> Iterable[SyntheticCli
 class ClipsTask(SentenceTask):
     """The second stage: attention and decoder on encoded clips."""
 
+    how: DigitsTraining
+
     def __init__(self, train: Sequence[Row], held_out: Sequence[Row], how: DigitsTraining) -> None:
         self.train, self.how, self.steps = train, how, -(-len(train) // CLIPS_A_BATCH)
         self.held_out = [(encoded, target) for encoded, _, target in held_out]
@@ -245,6 +247,7 @@ class ClipsTask(SentenceTask):
 class WholeTask(SentenceTask):
     """The third stage: everything on whole clips, new ones in every batch. Batch norms keep their running statistics."""
 
+    how: DigitsTraining
     steps = POLISH_STEPS
 
     def __init__(self, train: Studio, held_out: Studio, how: DigitsTraining) -> None:

@@ -405,6 +405,8 @@ def part(material: Material, share: float) -> tuple[Material, Material]:
 class HandsTask(SentenceTask):
     """Batches of new clips, CTC helped by the frames' labels, and error rates on clips of the held-out material."""
 
+    how: HandsTraining
+
     def __init__(self, train: Material, held_out: Material, how: HandsTraining) -> None:
         self.train, self.how = train, how
 

@@ -151,6 +151,8 @@ class TracksTask(SentenceTask):
         validation: sentences to choose on; without any, training runs its epochs and the last weights (or their average) win.
     """
 
+    how: TracksTraining
+
     def __init__(self, train: Sequence[PreparedTracks], validation: Sequence[PreparedTracks], how: TracksTraining) -> None:
         self.train, self.validation, self.how = list(train), list(validation), how
         self.validated, self.steps = 0, -(-len(train) // how.batch)

@@ -91,8 +91,9 @@ class SentenceTask:
         loss = ctc(logits, lengths, targets, target_lengths)
         if not self.how.frames_weight:
             return loss
-        ignored = {"ignore_index": IGNORED, "label_smoothing": self.how.smoothing}
-        return loss + self.how.frames_weight * F.cross_entropy(logits.flatten(0, 1), labels.flatten(), **ignored)
+        smoothing = self.how.smoothing
+        frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
+        return loss + self.how.frames_weight * frames
 
 
 @torch.no_grad()

@@ -94,7 +94,7 @@ def symbol_and_venue(source: MarketSource) -> tuple[str, str]:
         venue, _slash, symbol = source.name.partition("/")
         return symbol, venue
     if source.kind == "simulated":
-        return _("Simulated"), _("seed {seed}").format(seed=number(int(source.name)))
+        return _("simulated"), _("seed {seed}").format(seed=number(int(source.name)))
     recording = index.find_recording(source.name)
     kind = recorded_choice.kind_name(recording)
     return recording.market, f"{recording.venue} {kind}".strip()

@@ -58,7 +58,7 @@ def test_it_opens_with_the_bundled_recordings_each_this_visits_own(drawn: list[s
 
 def test_a_link_names_the_markets_an_old_one_too_and_nonsense_is_said(drawn: list[str]) -> None:
     app = opened(wall=f"{BUNDLED[1]},sim:7")
-    assert drawn == [index.recordings()[1].market, "Simulated"]
+    assert drawn == [index.recordings()[1].market, "simulated"]
     assert app.query_params["panes"] == f"{BUNDLED[1]},sim:7" and "wall" not in app.query_params
     drawn.clear()
     app = opened(panes=f"rec:nowhere,live:x,sim:-1,{FIRST},{FIRST}")
