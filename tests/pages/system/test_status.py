@@ -23,8 +23,6 @@ def test_an_epoch_is_timed_on_every_device() -> None:
     rows = next(table.value for table in app.table if "An epoch" in table.value.columns)
     assert list(rows["Device"]) == (["Processor", "GPU"] if torch.cuda.is_available() else ["Processor"])
     assert rows["Times as fast"].iloc[0] == "1.0"
-    said = " ".join(caption.value for caption in app.caption)
-    assert ("This machine has no CUDA device" in said) != torch.cuda.is_available()
 
 
 def test_everything_on_it_is_translated() -> None:
