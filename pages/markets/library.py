@@ -49,7 +49,7 @@ def line(entry: Recording) -> dict[str, Any]:
     return {
         "name": entry.name,
         "market": entry.market,
-        "begins": moment(datetime.fromtimestamp(entry.start_ms / 1e3, UTC)) if entry.rows else entry.problem,
+        "begins": moment(datetime.fromtimestamp(entry.start_ms / 1e3, UTC), zone="UTC") if entry.rows else entry.problem,
         "span": duration(entry.seconds) if entry.rows else "",
         "mids": list(entry.mids),
         "rows": entry.rows,
@@ -84,7 +84,7 @@ def table(shown: list[Recording]) -> list[Recording]:
         column_config={
             "name": column.TextColumn(_("Recording"), pinned=True),
             "market": column.TextColumn(_("Market")),
-            "begins": column.TextColumn(_("Begins")),
+            "begins": column.TextColumn(_("Begins (UTC)")),
             "span": column.TextColumn(_("Span")),
             "mids": column.LineChartColumn(_("Mid"), color="blue", width=150),
             "rows": column.NumberColumn(_("Rows"), format="localized"),
