@@ -33,12 +33,10 @@ def without_memory() -> Iterator[None]:
 
 
 class _Unfilled(TorchFunctionMode):
-    """Leaves new tensors as they come: filling one that has no memory has torch load its compiler, for seconds."""
+    """Leaves new tensors as they come: to fill one that has no memory, or multiply it, has torch load its compiler."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
-        if func in (torch.rand, torch.randn):
-            return torch.empty(*args, **kwargs)
         fills = name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
         return (*args, *kwargs.values())[0] if fills else func(*args, **kwargs)
 

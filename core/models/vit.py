@@ -111,7 +111,7 @@ class ViT(nn.Module):
         super().__init__()
         c = self.config = config or ViTConfig()
         self.embedding = nn.Linear(c.patch**2, c.width)
-        self.class_token = nn.Parameter(torch.randn(1, 1, c.width) * 0.02)
+        self.class_token = nn.Parameter(torch.empty(1, 1, c.width).normal_(std=0.02))
         self.positions = SinusoidalPositions(1 + c.patches, c.width, scale=c.position_scale)
         self.layers = nn.ModuleList(EncoderLayer(c.width, c.heads, c.hidden, dropout=c.dropout) for _ in range(c.layers))
         self.head = nn.Linear(c.width, c.classes)

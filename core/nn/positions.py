@@ -53,7 +53,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, length: int, width: int, *, std: float = 1.0) -> None:
         super().__init__()
-        self.encoding = nn.Parameter(torch.randn(1, length, width) * std)
+        self.encoding = nn.Parameter(torch.empty(1, length, width).normal_(std=std))
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, positions, width) -> the same shape."""

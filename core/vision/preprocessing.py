@@ -12,6 +12,7 @@ Trimmed by this rule, 99.6 % of the data set's training images have a longest si
 """
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final, Literal
 
 import numpy as np
@@ -42,6 +43,8 @@ BORDER_EDGE: Final = 0.75
 """Share of a line's pixels that have another colour where a border ends: a garment on plain ground ends in a few."""
 BORDER_BLUR: Final = 10
 """Pixels over which a border may end: JPEG's blocks of 8 blur it."""
+LINES: Final = 64
+"""Lines that are looked at together for a border's end."""
 MIN_INSIDE: Final = 0.25
 """Share of a side that a border leaves."""
 MAX_FRAMES: Final = 3
@@ -186,6 +189,11 @@ def luminance(levels: _Levels) -> _Levels:
     return np.asarray(levels @ np.array([0.299, 0.587, 0.114])).round(6)  # a grey pixel stays exactly what it was
 
 
+def _most(levels: _Levels) -> _Levels:
+    """(..., 3) -> (...): the largest of a pixel's levels, two at a time: numpy takes ten times as long to look along so few."""
+    return reduce(np.maximum, np.moveaxis(levels, -1, 0))
+
+
 def _channels(levels: _Levels) -> list[_Levels]:
     """Each colour's levels (height, width), or the only ones."""
     return [levels] if levels.ndim == 2 else [np.ascontiguousarray(levels[..., one]) for one in range(levels.shape[-1])]
@@ -208,7 +216,7 @@ def like_the_data_set(picture: Picture) -> bool:
     larger again (`SHARP`), as an enlarged image of the data set is, and a page of text or a drawing on black is not.
     """
     rgb = _on_white(picture)
-    if float((np.ptp(rgb, axis=-1) > 255 * TOLERANCE).mean()) > COLOURED:
+    if float((_most(rgb) + _most(-rgb) > 255 * TOLERANCE).mean()) > COLOURED:
         return False
     if is_prepared(picture):
         return True
@@ -277,12 +285,17 @@ def _uniform_width(rgb: npt.NDArray[np.float64]) -> int:
     def not_of_it(lines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """(lines,): share of each line's pixels that are not of the border."""
         apart = lines - colour
-        grey, most = np.abs(luminance(apart)), np.abs(apart).max(axis=-1)
+        grey, most = np.abs(luminance(apart)), _most(np.abs(apart))
         return np.asarray(((grey > 255 * BORDER_NOISE[0]) | (most > 255 * BORDER_NOISE[1])).mean(axis=1))
 
     if not_of_it(rgb[:1])[0] > 1 - BORDER_LINE:
         return 0
-    uniform = int(np.argmax(not_of_it(rgb) > 1 - BORDER_LINE)) or len(rgb)
+    uniform = len(rgb)
+    for first in range(0, len(rgb), LINES):
+        others = np.flatnonzero(not_of_it(rgb[first : first + LINES]) > 1 - BORDER_LINE)
+        if len(others):
+            uniform = first + int(others[0])
+            break
     near_end = np.abs(rgb[uniform : uniform + BORDER_BLUR] - colour).max(axis=-1)
     ends = np.flatnonzero((near_end > 255 * TOLERANCE).mean(axis=1) >= BORDER_EDGE)
     return uniform + int(ends[0]) if len(ends) else 0

@@ -25,6 +25,8 @@ OPENINGS: Final = (
     "La capital de Francia es",
 )
 """Texts that the page opens on; what their next word hangs on is in the card."""
+POSITIONS: Final = 2**12
+"""Positions of all texts that go through the network together: what a layer makes of them takes some 100 MB."""
 MOST_TAKEN_OUT: Final = 48
 """Tokens of the longest text whose tokens are taken out one by one: the work grows by their square."""
 
@@ -58,29 +60,41 @@ def fall_without_heads(
     """
     config = writer.model.config
     falls = np.zeros((config.layers, config.heads))
-    for layer, scores in enumerate(_without_each_head(writer, ids, token, off)):
-        falls[layer] = scores
-        report((layer + 1) / config.layers)
+    for share in _without_each_head(writer, ids, token, off, falls):
+        report(share)
     return falls
 
 
 @torch.inference_mode()
-def _without_each_head(writer: Writer, ids: Sequence[int], token: int, off: Collection[Head]) -> Iterator[NDArray[np.float64]]:
-    """For each layer the falls without each of its heads: the layers below are the same for all."""
-    model, config, device = writer.model, writer.model.config, writer.placement.device
-    kept = torch.ones(1, config.layers, config.heads, device=device)
+def _without_each_head(
+    writer: Writer, ids: Sequence[int], token: int, off: Collection[Head], falls: NDArray[np.float64]
+) -> Iterator[float]:
+    """Fills in `falls` (layers, heads); yields the share that is done.
+
+    The layers below a head are the same as for the whole text. Texts without the heads of several layers go on together, since a
+    layer's weights are made floats at every pass.
+    """
+    model, (layers, heads), device = writer.model, falls.shape, writer.placement.device
+    kept = torch.ones(1, layers, heads, device=device)
     for layer, head in off:
         kept[0, layer, head] = 0
+    each = torch.cat([kept, kept * (1 - torch.eye(layers * heads, device=device)).view(-1, layers, heads)])
     x = model.embedded(torch.tensor([list(ids)], device=device))
-    whole, _maps = model.through(x, kept=kept)
-    before = float(model.logits(whole[:, -1]).log_softmax(dim=-1)[0, token])
-    for layer in range(config.layers):
-        without = kept.repeat(config.heads, 1, 1)
-        without[:, layer] *= 1 - torch.eye(config.heads, device=device)
-        last, _maps = model.through(x.expand(config.heads, -1, -1), layers=range(layer, config.layers), kept=without)
-        after = model.logits(last[:, -1]).log_softmax(dim=-1)[:, token]
-        yield before - after.double().cpu().numpy()
-        x, _maps = model.through(x, layers=range(layer, layer + 1), kept=kept)
+    group = max(1, POSITIONS // (heads * len(ids)))
+    passes = [(first, layer) for first in range(0, layers, group) for layer in range(first, layers)]
+    for done, (first, layer) in enumerate(passes, 1):
+        if layer == first:
+            texts, rows = x, [0]  # the whole text comes first
+        if layer < first + group:
+            texts = torch.cat([texts, texts[:1].expand(heads, -1, -1)])
+            rows += range(1 + layer * heads, 1 + (layer + 1) * heads)
+        texts, _maps = model.through(texts, layers=range(layer, layer + 1), kept=each[rows])
+        if layer == first + group - 1:
+            x = texts[:1]
+        if layer == layers - 1:
+            scores = model.logits(texts[:, -1]).log_softmax(dim=-1)[:, token].double().cpu().numpy()
+            falls[first : first + group] = (scores[0] - scores[1:]).reshape(-1, heads)
+        yield done / len(passes)
 
 
 @dataclass(frozen=True, kw_only=True)
