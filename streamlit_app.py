@@ -19,13 +19,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 
 from attention_light.scene import FOLDER
-from core.garbage_collection import freeze_loaded
+from core.garbage_collection import freeze_loaded, return_memory
 from core.messages import Refusal
 from pages.shared import (
+    assets,
     attention_view,
     closed_tabs,
     controls,
     language,
+    load_ahead,
     log_output,
     navigation,
     permissions,
@@ -60,10 +62,19 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def load() -> None:
-    """Import what the first pages need while the browser loads Streamlit's own files: torch takes seconds, lessons one more."""
+    """Import what the first pages need while the browser loads Streamlit's own files: torch takes seconds, lessons one more.
+
+    Then, until the first browser comes, compute what pages open with: each is computed for whoever asks for it from then on.
+    """
     for name in ("pages.markets.stream_route", "pages.markets.terminal", "pages.learn.lesson_page", "core.lecture.cost_count"):
         import_module(name)
     import_module("core.service.recordings").record_again()
+    for page in import_module("pages.openings").OPENINGS:
+        if assets.visited():
+            return
+        load_ahead.load_in_turn(assets.opened, [page])
+    freeze_loaded()
+    return_memory()
 
 
 def later(module: str, name: str) -> Callable[[Any], Awaitable[Any]]:
@@ -136,6 +147,7 @@ if streamlit_private.this_run() is None:
     streamlit_private.keep_addresses()
     streamlit_private.ask_nobody()
     streamlit_private.look_for_no_emoji_in_letters()
+    streamlit_private.look_for_no_prompt()
     log_output.set_up()  # before the server writes its first line
     sys.setswitchinterval(SWITCH_S)
     base = navigation.base_path()

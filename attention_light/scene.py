@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,13 +98,13 @@ class AttentionScene:
         first = next(iter(self.stage.tokens()))
         apart = sum(one.size for one in self.layers) > INLINE
         cells = THIN // sum(one.shape[0] + 1 for one in self.layers) if apart else 0
-        sent = [SentLayer.of(one, self.stage, cells) for one in self._told_apart()]
+        sent = [SentLayer.of(one, self.stage, cells, rolled=self.rolled) for one in self._told_apart()]
         kinds = {one.kind or first for one in self.layers if not one.of} if self.rolled else set()
         for kind in sorted(kinds, key=list(self.stage.tokens()).index):
-            means = [one.mean for one in sent if not one.layer.of and (one.layer.kind or first) == kind]
+            means = [one.mean for one in sent if one.mean is not None and not one.layer.of and (one.layer.kind or first) == kind]
             if len(means) > 1:
                 whole = LayerMaps(name="rollout", kind=kind, weights=rollout(means)[None].astype(np.float32))
-                sent.append(SentLayer.of(whole, self.stage, cells))
+                sent.append(SentLayer.of(whole, self.stage, cells, rolled=False))
         return sent
 
     def _told_apart(self) -> Iterator[Layer]:
@@ -126,6 +126,12 @@ class AttentionScene:
     def parts(self) -> list[bytes]:
         """Messages of the layers that do not travel with the first one, in the order of the numbers that it has for them."""
         return [one.part() for one in self.sent if one.thin is not None]
+
+    def worded(self, **words: Any) -> Self:
+        """The scene with other words: titles, an answer, a stage with other names; its layers are packed once for both."""
+        scene = replace(self, **words)
+        vars(scene).update(sent=self.sent, parts=self.parts)
+        return scene
 
     def packed(
         self,

@@ -40,32 +40,33 @@ class SentLayer:
     """A layer on its way.
 
     Attributes:
-        mean: of its heads, (n, m).
+        mean: of its heads, (n, m); None where no rollout is made of it.
         strongest: the largest weight between two tokens that mean something, 0 where there are none, its head and its query.
         thin: its thinned maps, where it stays behind.
     """
 
     layer: Layer
-    mean: NDArray[np.float32]
+    mean: NDArray[np.float32] | None
     strongest: tuple[float, int, int]
     thin: ThinMaps | None
 
     @classmethod
-    def of(cls, layer: Layer, stage: Stage, cells: int) -> Self:
+    def of(cls, layer: Layer, stage: Stage, cells: int, *, rolled: bool) -> Self:
         """Go through the heads once.
 
         Args:
-            cells: that a thinned map may have; 0 where the layer travels as it is.
+            cells: that a thinned map may have; 0 where the layer travels as it is. rolled: whether a rollout is made of its mean.
         """
         heads, n, m = layer.shape
-        mean = np.zeros((n, m), dtype=np.float32)
+        mean = np.zeros((n, m), dtype=np.float32) if rolled else None
         meant = stage.meant(layer.of, layer.kind)
         blocks = _blocks(stage, n, m, cells) if cells else None
         down, across = map(_averages, blocks) if blocks else (None, None)
         strongest, small = (0.0, 0, 0), []
         for head, one in enumerate(layer.maps()):
             weights = np.asarray(one, dtype=np.float32)
-            mean += weights / heads
+            if mean is not None:
+                mean += weights / heads
             if down is not None and across is not None:
                 small.append(down @ weights @ across.T)
             weights = weights * meant

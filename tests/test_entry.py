@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +11,11 @@ import _plotly_utils
 import plotly
 import pytest
 from streamlit.testing.v1 import AppTest
+
+import streamlit_app
+from core.service import recordings
+from pages import openings
+from pages.shared import assets, load_ahead
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,3 +38,15 @@ def test_a_refusal_that_a_page_does_not_expect_is_one_sentence(monkeypatch: pyte
     assert not app.exception
     (error,) = app.error
     assert error.value.startswith("OBSERVATORY_RECORDINGS is s3\\://bucket/folder, and the library is a folder of this machine")
+
+
+def test_pages_openings_are_computed_one_by_one_until_somebody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+    monkeypatch.setattr(recordings, "record_again", lambda: None)
+    monkeypatch.setattr(load_ahead, "_begun", set())
+    monkeypatch.setattr(openings, "OPENINGS", {name: partial(computed.append, name) for name in ("book", "film", "garment")})
+    monkeypatch.setattr(assets, "visited", lambda: "film" in computed)
+    streamlit_app.load()
+    assert computed == ["book", "film"]
+    load_ahead.load_in_turn(assets.opened, ["film", "garment"])  # the film's is computed once
+    assert computed == ["book", "film", "garment"]

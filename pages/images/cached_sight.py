@@ -4,6 +4,7 @@ from typing import Final
 
 import streamlit as st
 
+from attention_light import AttentionScene
 from core.vision.pictures import Picture
 from core.vision.sight import SeenPicture, sight_reader
 from pages.shared.kept_results import Hashes, kept
@@ -18,6 +19,12 @@ HASHES: Final[Hashes] = {Picture: lambda picture: picture.id}
 def seen(picture: Picture, side: int, erased: tuple[int, ...]) -> SeenPicture:
     """The photograph as the network sees it, patches from 1 rubbed out."""
     return sight_reader().read(picture, side=side, erased=erased)
+
+
+@kept(2, HASHES)
+def scene(picture: Picture, side: int, erased: tuple[int, ...]) -> AttentionScene:
+    """The same as a scene, whose layers take a second to pack."""
+    return seen(picture, side, erased).scene()
 
 
 def read(picture: Picture, side: int, erased: tuple[int, ...] = ()) -> SeenPicture:

@@ -24,13 +24,13 @@ OTHER: Final = "beside"
 """Parameter that names the photograph beside the first."""
 
 
-def in_language(scene: AttentionScene) -> AttentionScene:
-    """The scene with names of layers, tokens and the measure for readers."""
+def in_language(scene: AttentionScene, answer: str = "") -> AttentionScene:
+    """The scene with an answer, and names of layers, tokens and the measure for readers."""
     assert isinstance(scene.stage, PictureStage)
     layers = {one.name: _("Layer {number}").format(number=one.name.split()[-1]) for one in scene.layers}
     names = [_("the class token") for _name in scene.stage.extra]
     stage = replace(scene.stage, extra=names, patch=_("the patch in row {row}, column {column}"))
-    return replace(scene, stage=stage, titles=layers | {MEASURE: _("What stands out")})
+    return scene.worded(stage=stage, titles=layers | {MEASURE: _("What stands out")}, answer=answer)
 
 
 def sentence(seen: SeenPicture) -> str:
@@ -72,9 +72,8 @@ def body() -> None:
     hidden = [one for one in hidden if one < len(whole.tokens)]
     seen = cached_sight.read(picture, side, tuple(hidden)) if hidden else whole
     with room:
-        attention_view(
-            in_language(seen.scene(answer=sentence(seen))), key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT)
-        )
+        scene = in_language(cached_sight.scene(picture, side, tuple(hidden)), sentence(seen))
+        attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
         if hidden:
             without(seen, whole, hidden)
     views = {

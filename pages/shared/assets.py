@@ -188,12 +188,17 @@ def page_html(scope: Scope) -> Response:
     if path and path not in URLS:
         query = urlencode([*parse_qsl(scope["query_string"].decode("latin-1")), ("address", path)])
         return RedirectResponse("../" * path.count("/") + f"{NO_PAGE}?{query}")
-    load_ahead(_opened, [path])
+    load_ahead(opened, [path])
     html = _page_html(WIDGETS + (FORMULAS if path in LESSONS else ()))
     return HTMLResponse(html, status_code=404 if path == NO_PAGE else 200, headers={"Cache-Control": "no-cache"})
 
 
-def _opened(path: str) -> None:
+def visited() -> bool:
+    """Tells whether a browser has asked for a page since the server started."""
+    return _page_html.cache_info().misses > 0
+
+
+def opened(path: str) -> None:
     """Compute what a page opens with."""
     from pages.openings import OPENINGS  # here, as it imports the pages, which takes seconds
 

@@ -15,14 +15,17 @@ def load_ahead(load: Callable[[str], object], names: Iterable[str]) -> None:
     Args:
         load: loads one by name and keeps it. What it raises is left: it raises it again where somebody chooses that one.
     """
-    with _lock:
-        new = [name for name in names if (load.__qualname__, name) not in _begun]
-        _begun.update((load.__qualname__, name) for name in new)
+    new = [name for name in names if (load.__qualname__, name) not in _begun]
     if new:
-        threading.Thread(target=_load_all, args=(load, new), name="load-ahead", daemon=True).start()
+        threading.Thread(target=load_in_turn, args=(load, new), name="load-ahead", daemon=True).start()
 
 
-def _load_all(load: Callable[[str], object], names: list[str]) -> None:
+def load_in_turn(load: Callable[[str], object], names: Iterable[str]) -> None:
+    """The same in the caller's thread; one that another thread has begun meanwhile is left to it."""
     for name in names:
-        with suppress(Exception):
-            load(name)
+        with _lock:
+            begun = (load.__qualname__, name) in _begun
+            _begun.add((load.__qualname__, name))
+        if not begun:
+            with suppress(Exception):
+                load(name)

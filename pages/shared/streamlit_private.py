@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import uvicorn.config
 from starlette.types import ASGIApp
-from streamlit import net_util, string_util
+from streamlit import delta_generator, net_util, string_util
 from streamlit.runtime import Runtime
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -62,6 +62,11 @@ def keep_addresses() -> None:
 def ask_nobody() -> None:
     """Have Streamlit ask no server of the internet for this machine's own address, which it does to print it at the start."""
     net_util.get_external_ip = lambda: None
+
+
+def look_for_no_prompt() -> None:
+    """Have Streamlit not look whether it runs in a Python prompt, which takes .2 s of the first visit after a start."""
+    delta_generator._use_warning_has_been_displayed = True
 
 
 def look_for_no_emoji_in_letters() -> None:

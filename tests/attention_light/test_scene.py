@@ -198,6 +198,8 @@ def test_72_heads_of_577_tokens_begin_with_less_than_a_megabyte_and_their_rows_c
     head, array = opened(first)
     assert len(first) <= 1_000_000 and [one["part"] for one in head["layers"]] == list(range(13))
     layer = scene.layers[4]
+    said = scene.worded(answer="a cat")
+    assert opened(said.packed())[0] == head | {"answer": "a cat"} and said.parts is scene.parts
     part, numbers = opened(scene.parts[4])
     q, k, norms = (numbers(part[name]) for name in ("queries", "keys", "norms"))
     assert q.dtype == np.float16 and not part["causal"] and part["bias"] is None

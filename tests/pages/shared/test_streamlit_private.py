@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import streamlit
 import uvicorn
-from streamlit import string_util
+from streamlit import delta_generator, env_util, string_util
 from streamlit.emojis import ALL_EMOJIS
 from streamlit.runtime import Runtime
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
@@ -18,6 +18,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from pages.shared import streamlit_private
 from pages.shared.assets import FORMULAS, STREAMLIT, WIDGETS
@@ -36,7 +37,7 @@ def quick_switches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_server_hands_on_the_other_ends_own_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uvicorn.config, "ProxyHeadersMiddleware", uvicorn.config.ProxyHeadersMiddleware)
+    monkeypatch.setattr(uvicorn.config, "ProxyHeadersMiddleware", ProxyHeadersMiddleware)
 
     async def app(scope: object, receive: object, send: object) -> None:
         raise AssertionError
@@ -52,13 +53,22 @@ def test_the_server_hands_on_the_other_ends_own_address(monkeypatch: pytest.Monk
 
 
 def test_a_label_of_letters_needs_no_list_of_emojis(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = string_util.extract_leading_emoji
+    plain = streamlit_private._leading_emoji
     monkeypatch.setattr(string_util, "extract_leading_emoji", plain)
     streamlit_private.look_for_no_emoji_in_letters()
     for text in (*(f"{emoji} Fool it" for emoji in ALL_EMOJIS), "1\ufe0f\u20e3", "\u2139 info", "¿Por qué?", "Español", "Épocas"):
         assert string_util.extract_leading_icon(text) == plain(text), text
     monkeypatch.setitem(sys.modules, "streamlit.emojis", None)
     assert string_util.extract_leading_icon("Español") == ("", "Español")
+
+
+def test_the_first_element_looks_for_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
+    looked: list[bool] = []
+    monkeypatch.setattr(env_util, "is_repl", lambda: looked.append(True))
+    streamlit_private.look_for_no_prompt()
+    AppTest.from_string("import streamlit as st; st.write(1)").run()
+    assert not looked
 
 
 def opened(state: SessionState) -> SafeSessionState:
