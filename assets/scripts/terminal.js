@@ -14,13 +14,12 @@ import { formats } from "./terminal_formats.js";
 import { Ladder } from "./terminal_ladder.js";
 import { MiniMap } from "./terminal_map.js";
 import { button, fill, mark, put } from "./terminal_parts.js";
-import { quietFor, statusWords } from "./terminal_status.js";
+import { bookKnown, quietFor, statusWords } from "./terminal_status.js";
 import { Tape } from "./terminal_tape.js";
 
 const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute only
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const LATEST_MS = 10_000; // of what is said of the way from an exchange's message to its pixel
-const UNKNOWN = ["connecting", "reconnecting", "stale", "interrupted", "failed"]; // statuses in which the book of now is not known
 const PANES = new Set(); // terminals in small, which are moved through time together
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
@@ -248,7 +247,9 @@ class Terminal {
       this.root.dataset.stream = "closed";
       if (event.code === NOT_RUNNING) return this.command("rejoin", null); // any command runs the page, which starts the feed
       this.failures = Math.min((this.failures ?? 0) + 1, 5);
+      this.store.status = this.config.statusNames.indexOf("reconnecting");
       this.say(this.config.labels.disconnected);
+      this.request();
       if (this.failures >= 3) this.command("rejoin", null); // the page gives another ticket where this one is forgotten
       setTimeout(() => this.socket === socket && !this.closed && this.connect(), 500 * 2 ** this.failures);
     };
@@ -345,7 +346,7 @@ class Terminal {
       this.latency = Math.round(Date.now() - this.store.receivedMs);
     }
     this.drawStrip(row);
-    mark(this.root, "data-known", UNKNOWN.includes(this.config.statusNames[this.store.status]) ? "no" : "yes");
+    mark(this.root, "data-known", bookKnown(this.store, this.config) ? "yes" : "no");
     this.drawn += 1;
     Object.assign(this.root.dataset, {
       drawn: String(this.drawn),
@@ -360,7 +361,8 @@ class Terminal {
     const values = [[labels.status, statusWords(this.store, this.ageMs, this.config, this.format), this.config.tones[this.store.status] ?? "plain"]];
     // states of the market that pass, in a word; the clause of each, with its beginning, is its title
     const states = this.situations.map(({ short }) => short);
-    const timed = this.followed && row && !quietFor(this.store, this.ageMs) && this.latency >= 0 && this.latency < LATEST_MS; // else the clocks differ
+    const heard = row && bookKnown(this.store, this.config) && !quietFor(this.store, this.ageMs);
+    const timed = this.followed && heard && this.latency >= 0 && this.latency < LATEST_MS; // else the clocks differ
     const latency = timed ? ` · ${this.format.span(this.latency, "millisecond")}` : "";
     values.push([this.config.venue + latency, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
     if (row) {

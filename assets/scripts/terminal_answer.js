@@ -4,6 +4,7 @@ import { element, fillIn } from "../../attention_light/scripts/dom.js";
 import { STEP_MS } from "./terminal_data.js";
 import { fill, mark, put, share } from "./terminal_parts.js";
 import { ReasonsPanel } from "./terminal_reasons.js";
+import { bookKnown } from "./terminal_status.js";
 
 const USUAL = 0.1; // a probability within this share of its class's rate is as usual
 const STANDINGS = ["ahead", "behind", "undecided"]; // as core/market/stream.py counts them
@@ -68,10 +69,11 @@ function spanWords(ms, format) {
   return minutes < 90 ? format.span(minutes, "minute") : minutes < 48 * 60 ? format.span(Math.round(minutes / 60), "hour") : format.span(Math.round(minutes / 1440), "day");
 }
 
-// When the next call comes after a gap: once a whole window of rows has; and from when the last one is, which stands there until then.
-export function backWords(warm, time, { window, labels }, format) {
-  const span = format.span(Math.ceil(((window - warm) * STEP_MS) / 1000), "second");
-  return fillIn(labels.backAfter, { span, time: format.time(time) });
+// When the next call comes after a gap: once a whole window of rows has; none while the book is not known. And from when the last one
+// is, which stands there until then.
+export function backWords(store, time, config, format) {
+  const span = format.span(Math.ceil(((config.window - (store.warm ?? 0)) * STEP_MS) / 1000), "second");
+  return fillIn(bookKnown(store, config) ? config.labels.backAfter : config.labels.notKnown, { span, time: format.time(time) });
 }
 
 export class AnswerPanel {
@@ -104,7 +106,7 @@ export class AnswerPanel {
     const last = row && !row.predicted ? store.rows.findLast(({ predicted }) => predicted) : row;
     const p = last?.predicted ? last.probabilities.subarray(3 * head, 3 * head + 3) : null;
     const call = p ? last.calls[head] : undefined;
-    const waits = p && last !== row;
+    const waits = p && (last !== row || !bookKnown(store, config));
     mark(this.root, "data-old", waits ? "yes" : "no");
     const [called, rule] = [this.find(".called"), this.find(".rule")];
     mark(called, "data-call", call === undefined ? "none" : String(call));
@@ -113,7 +115,7 @@ export class AnswerPanel {
       put(rule, fillIn(labels.untilCall, { done: store.warm ?? 0, whole: config.window }));
     } else {
       put(called, `${arrows[call]} ${classes[call]} ${format.percent(p[call])}`);
-      if (waits) put(rule, backWords(store.warm ?? 0, last.time, config, format));
+      if (waits) put(rule, backWords(store, last.time, config, format));
       else put(rule, score?.outcomes ? unusualWords(p, usual, config, format) : labels.untilOutcome);
     }
     this.reasons.draw(store, light, config, format);
@@ -135,7 +137,7 @@ export class AnswerPanel {
   // How far it is to the first call, then to the first outcome, in rows.
   drawWaiting(p, score, store) {
     const bar = this.find("progress");
-    bar.hidden = Boolean(p && score?.outcomes);
+    bar.hidden = Boolean(p && score?.outcomes) || !bookKnown(store, this.config);
     if (bar.hidden) return;
     const whole = p ? this.config.horizon : this.config.window;
     const done = p ? store.rows.slice(store.stretch).filter(({ predicted }) => predicted).length - 1 : (store.warm ?? 0);

@@ -3,6 +3,9 @@
 import { fillIn } from "../../attention_light/scripts/dom.js";
 
 const QUIET_MS = 5_000; // without a message, after which that is said
+const UNKNOWN = ["connecting", "reconnecting", "stale", "interrupted", "failed"]; // statuses in which the book of now is not known
+
+export const bookKnown = ({ status }, { statusNames }) => !UNKNOWN.includes(statusNames[status]);
 
 // Milliseconds since the newest message, where they are many. `ageMs`: since the newest row's book came or was asked for; NaN for
 // what is not followed.

@@ -33,7 +33,7 @@ const words = (state) => {
   if (state.rules) return alertWords(state);
   if (state.light !== undefined) return lightWords(state.light, state.row, state.rows, { ...config, window: 128 }, format);
   if (state.ageMs !== undefined) return [statusWords(state, state.ageMs, config, format)];
-  if (state.warm !== undefined) return [backWords(state.warm, state.time, { ...config, window: 128 }, format)];
+  if (state.warm !== undefined) return [backWords(state, state.time, { ...config, window: 128 }, format)];
   if (state.score) {
     const given = { ...config, horizon: state.horizon };
     return [unusualWords(state.p, state.usual, given, format), standingWords(state.score, given, format), hereWords(state.score, given, format)];
