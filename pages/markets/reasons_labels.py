@@ -21,7 +21,7 @@ def labels() -> dict[str, Any]:
             (_("the near asks are light"), _("the near asks otherwise than by their size"), _("the near asks are heavy")),
             (_("the near bids are light"), _("the near bids otherwise than by their size"), _("the near bids are heavy")),
             (_("far depth leans to the asks"), _("far depth otherwise than by its lean"), _("far depth leans to the bids")),
-            (_("the mid has fallen"), _("the mid has hardly moved"), _("the mid has risen")),
+            (_("the mid has fallen"), _("the mid otherwise than by its drift"), _("the mid has risen")),
             (_("what is older than 8 s"),) * 3,
         ],
         "ways": [_("down"), _("up")],
