@@ -90,7 +90,7 @@ export class AnswerPanel {
     this.root.innerHTML =
       `<h2></h2><p class="called"></p><p class="rule"></p><progress></progress><div class="bars">` +
       classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u></u><s></s></i><em></em></div>`).join("") +
-      `</div><p class="standing"></p><p class="here"></p><p class="worth"></p><details${open}><summary></summary><dl class="score"></dl><p class="since"></p><p class="untrained"></p></details>`;
+      `</div><p class="standing"></p><p class="here"></p><p class="worth"></p><details${open}><summary></summary><dl class="score"></dl><p class="since"></p></details>`;
     put(this.find("h2"), labels.callsAhead);
     put(this.find("summary"), labels.more);
     this.reasons.build(config);
@@ -163,7 +163,6 @@ export class AnswerPanel {
     const trades = { fee: number(fee, 1), count: number(score?.trades ?? 0), result: score ? this.worth(score) : "–" };
     put(this.find(".worth"), score && Number.isFinite(score.result) ? fillIn(labels.worth, trades) : fillIn(labels.worthNone, trades));
     put(this.find(".since"), this.since(score, store));
-    put(this.find(".untrained"), this.config.known ? "" : labels.notTrainingHelp); // a phone shows no titles
   }
 
   // A taker's mean result after the spread and the fee of two fills, with its interval.

@@ -3,6 +3,7 @@
 import { fillIn } from "../../attention_light/scripts/dom.js";
 
 const QUIET_MS = 5_000; // without a message, after which that is said
+const WAITING = 4; // rows that the venue has not confirmed, above which that is said: one always waits for its next message
 const UNKNOWN = ["connecting", "reconnecting", "stale", "interrupted", "failed"]; // statuses in which the book of now is not known
 
 export const bookKnown = ({ status }, { statusNames }) => !UNKNOWN.includes(statusNames[status]);
@@ -18,7 +19,7 @@ export function statusWords(store, ageMs, { statusNames, states, labels }, forma
   const [name, state, quiet] = [statusNames[store.status], states[store.status] ?? "", quietFor(store, ageMs)];
   if (name === "warming") return state.replace("{done}", store.warm);
   if (name === "stale") return fillIn(labels.silent, { time: format.time(store.heardMs) });
-  if (!quiet) return store.provisional ? `${state} · ${labels.provisional}` : state;
+  if (!quiet) return store.provisional > WAITING ? `${state} · ${labels.provisional}` : state;
   const [span, asked] = [quiet, ageMs].map((ms) => format.span(Math.round(ms / 1000), "second"));
   return `${state} · ${fillIn(store.receivedMs > store.heardMs ? labels.noMessageAsked : labels.noMessage, { span, asked })}`;
 }

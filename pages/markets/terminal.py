@@ -202,7 +202,7 @@ def _strip_labels() -> dict[str, str]:
         "noMessage": _("No message for {span}"),
         "noMessageAsked": _("No message for {span}; asked {asked} ago: the same book"),
         "offer": _("Watch a recording meanwhile"),
-        "provisional": _("newest row not yet confirmed"),
+        "provisional": _("newest rows not yet confirmed"),
         "disconnected": _("The connection to the app was lost; connecting again."),
         "feedState": _("From {from} to {until}: {state}."),
         "feedNone": _("{time}: not followed."),
