@@ -9,10 +9,10 @@ Their means over a bundled sample are files that `python -m core faithful` write
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,11 +221,8 @@ def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
     Raises:
         FindingError: where the file is damaged.
     """
-    path = path_of(checkpoint, folder=folder)
-    if not path.exists():
-        return None
-    try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+
+    def finding(values: dict[str, Any]) -> Finding:
         answers = {method: np.array(one, dtype=np.float64) for method, one in values["answers"].items()}
         return Finding(
             checkpoint=str(values["checkpoint"]),
@@ -236,11 +233,28 @@ def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
             curves=Curves(shares=np.array(values["shares"], dtype=np.float64), answers=answers),
             verdicts={method: FaithfulnessVerdict(**one) for method, one in values["verdicts"].items()},
         )
+
+    again = f"python -m core faithful {checkpoint} --folder assets/explain --overwrite"
+    return read_measured(path_of(checkpoint, folder=folder), finding, again)
+
+
+Measured = TypeVar("Measured")
+
+
+def read_measured(path: Path, made: Callable[[dict[str, Any]], Measured], again: str) -> Measured | None:
+    """A file of what was measured; None where there is none.
+
+    Args:
+        made: of the file's values. again: the command that writes the file.
+
+    Raises:
+        FindingError: where the file is damaged.
+    """
+    if not path.exists():
+        return None
+    try:
+        return made(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, AssertionError, RecursionError) as error:
         raise FindingError(
-            "{file} does not hold findings: "
-            "run `python -m core faithful {checkpoint} --folder assets/explain --overwrite` again ({reason})",
-            file=path.name,
-            checkpoint=checkpoint,
-            reason=error,
+            "{file} does not hold findings: run `{command}` again ({reason})", file=path.name, command=again, reason=error
         ) from error

@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout, figure_of, two_decimals
+from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout, figure_of
 from core.lecture.moved import Moved
 
 MAX_NUMBERS: Final = 14
@@ -93,17 +93,13 @@ def largest_size(matrices: Sequence[NDArray[np.floating]]) -> float:
     return max((float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in matrices), default=0.0) or 1.0
 
 
-def _in_english(value: float, digits: int) -> str:
-    return two_decimals(value) if digits == 2 else f"{round(value, digits) + 0.0:.{digits}f}" if digits >= 0 else f"{value:.3g}"
-
-
 def matrix_html(
     matrix: Matrix,
     *,
     key: str,
     alt: str,
+    write: Write,
     csv: str = "",
-    write: Write = _in_english,
     chooses: str = "",
     origin: str = "",
 ) -> str:

@@ -37,7 +37,7 @@ def thumbnail(image: Bytes, *, side: int = 72) -> str:
     drawn, file = Image.fromarray(image), BytesIO()
     scale = side / max(drawn.size)
     drawn.resize([max(1, round(length * scale)) for length in drawn.size]).save(file, "JPEG", quality=85)
-    return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}"
+    return data_url(file.getvalue())
 
 
 def framed_png(image: Bytes, frames: Sequence[Sequence[float]], *, side: int) -> bytes:
@@ -55,8 +55,9 @@ def framed_png(image: Bytes, frames: Sequence[Sequence[float]], *, side: int) ->
 
 
 def data_url(picture: bytes) -> str:
-    """A PNG's bytes as an address that holds them."""
-    return "data:image/png;base64," + base64.b64encode(picture).decode()
+    """The bytes of a picture (JPEG, PNG or SVG) as an address that holds them."""
+    kind = "svg+xml" if picture.startswith(b"<svg") else "png" if picture.startswith(b"\x89PNG") else "jpeg"
+    return f"data:image/{kind};base64," + base64.b64encode(picture).decode()
 
 
 def percent(share: float) -> str:

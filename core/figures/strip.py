@@ -1,11 +1,12 @@
 """Frames of a clip along a figure's time axis."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from core.figures.pictures import data_url
 
 STRIP_PX: Final = 84
 """Height of a strip over a figure, with room under it."""
@@ -39,13 +40,7 @@ def images(strip: Strip, ends: tuple[float, float], *, top: float, height: float
     """
     width = (ends[1] - ends[0]) / max(1, len(strip))
     return [
-        {"source": address(picture), "xref": "x", "yref": "paper", "x": ends[0] + (place + 0.5) * width, "y": top,
+        {"source": data_url(picture), "xref": "x", "yref": "paper", "x": ends[0] + (place + 0.5) * width, "y": top,
          "sizex": width * 0.96, "sizey": height, "xanchor": "center", "yanchor": "top", "sizing": "contain", "layer": "above"}
         for place, (_index, picture) in enumerate(strip)
     ]  # fmt: skip
-
-
-def address(picture: bytes) -> str:
-    """A data URL of a picture, JPEG or SVG."""
-    kind = "svg+xml" if picture.startswith(b"<svg") else "jpeg"
-    return f"data:image/{kind};base64," + b64encode(picture).decode()

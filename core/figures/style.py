@@ -111,8 +111,3 @@ Write = Callable[[float], str]
 def three_digits(value: float) -> str:
     """Three significant digits."""
     return f"{value:.3g}"
-
-
-def two_decimals(value: float) -> str:
-    """Two decimals; minus zero is written as zero."""
-    return f"{value + 0.0:.2f}"

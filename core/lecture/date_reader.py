@@ -13,7 +13,7 @@ from attention_light import AttentionScene, LayerMaps, WordStage
 from core import checkpoints
 from core.device import Placement, falls_back
 from core.lecture import dates, decoding
-from core.lecture.decoding import DateHypothesis, Trace
+from core.lecture.decoding import Trace
 from core.messages import Refusal
 from core.models.transformer import Transformer
 
@@ -34,25 +34,22 @@ class DateReading:
 
     Attributes:
         text: normalised. unknown: its characters outside the vocabulary.
-        answer: the decoded characters. hypothesis: with its log-probabilities.
-        trace: maps and probabilities of the decoding.
+        trace: symbols, maps and probabilities of the decoding.
     """
 
     text: str
     unknown: tuple[str, ...]
-    answer: str
-    hypothesis: DateHypothesis
     trace: Trace
+
+    @property
+    def answer(self) -> str:
+        """The decoded characters."""
+        return dates.decode_text(self.trace.symbols)
 
     @property
     def probability(self) -> float:
         """The model's probability of the whole answer."""
-        return self.hypothesis.probability
-
-    @property
-    def symbol_probabilities(self) -> list[float]:
-        """Probability of each symbol, given those before it."""
-        return [float(np.exp(one)) for one in self.hypothesis.log_probabilities]
+        return float(self.trace.answered.prod())
 
     @property
     def is_date(self) -> bool:
@@ -62,7 +59,7 @@ class DateReading:
     @property
     def characters(self) -> list[str]:
         """The answer's symbols, the end sign included."""
-        return [dates.SYMBOLS[symbol] for symbol in self.hypothesis.symbols]
+        return [dates.SYMBOLS[symbol] for symbol in self.trace.symbols]
 
     def scene(self, *, titles: Mapping[str, str]) -> AttentionScene:
         """The text, and below it the answer as it is written, opening on the month; see `AttentionScene` for the titles."""
@@ -85,8 +82,8 @@ class DateReader:
         CheckpointError: where it is missing or damaged.
     """
 
-    def __init__(self, name: str = NAME, *, folder: Path = checkpoints.FOLDER) -> None:
-        checkpoint = checkpoints.load(name, folder=folder)
+    def __init__(self, *, folder: Path = checkpoints.FOLDER) -> None:
+        checkpoint = checkpoints.load(NAME, folder=folder)
         self.card: dict[str, Any] = checkpoint.card
         self.placement = Placement(checkpoints.build_model(checkpoint, Transformer))
 
@@ -122,9 +119,7 @@ class DateReader:
         return DateReading(
             text=plain,
             unknown=tuple(sorted({mark for mark in plain if mark not in dates.CHARACTERS})),
-            answer=dates.decode_text(best.symbols),
-            hypothesis=best,
-            trace=decoding.trace(self.model, symbols, best.symbols),
+            trace=decoding.trace(self.model, symbols, best),
         )
 
     @falls_back

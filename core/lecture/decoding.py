@@ -1,6 +1,5 @@
-"""Greedy decoding with the encoder-decoder, with log-probabilities of symbols and sequences."""
+"""Greedy decoding with the encoder-decoder, and everything that was seen and answered on the way."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,60 +17,27 @@ STEPS = 12
 """Most symbols decoded: ten of a date, the end sign, and one more."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DateHypothesis:
-    """One decoded sequence.
-
-    Attributes:
-        symbols: without the begin sign; the last one is the end sign where `ended`.
-        log_probabilities: natural logarithms, one per symbol.
-    """
-
-    symbols: tuple[int, ...]
-    log_probabilities: tuple[float, ...]
-
-    @property
-    def ended(self) -> bool:
-        """Tells whether the sequence ends with the end sign."""
-        return bool(self.symbols) and self.symbols[-1] == END
-
-    @property
-    def score(self) -> float:
-        """Log-probability of the sequence: the sum over its symbols."""
-        return sum(self.log_probabilities)
-
-    @property
-    def probability(self) -> float:
-        """Probability of the sequence."""
-        return math.exp(self.score)
-
-
 def symbols_of(model: Transformer, numbers: Sequence[Any]) -> Tensor:
     """Numbers of symbols, of any depth, where the model is."""
     return torch.tensor(numbers, device=next(model.parameters()).device)
 
 
 @torch.no_grad()
-def greedy(model: Transformer, source: Tensor) -> list[DateHypothesis]:
-    """The likeliest symbol at each step, for each source of a batch (batch, S)."""
+def greedy(model: Transformer, source: Tensor) -> list[tuple[int, ...]]:
+    """The likeliest symbol at each step, for each source of a batch (batch, S): up to the end sign, where it comes."""
     memory, _ = model.encode(source)
     mask = model.source_mask(source)
     target = torch.full((len(source), 1), BEGIN, dtype=torch.long, device=source.device)
-    logs = torch.empty(len(source), 0, device=source.device)
     done = torch.zeros(len(source), dtype=torch.bool, device=source.device)
     for _step in range(STEPS):
         logits, _maps = model.decode(target, memory, memory_mask=mask)
-        log, symbol = logits[:, -1].log_softmax(dim=-1).max(dim=-1)
-        target, logs = torch.cat([target, symbol[:, None]], dim=1), torch.cat([logs, log[:, None]], dim=1)
+        symbol = logits[:, -1].argmax(dim=-1)
+        target = torch.cat([target, symbol[:, None]], dim=1)
         done |= symbol == END
         if bool(done.all()):
             break
-    return [_cut(row, log) for row, log in zip(target[:, 1:].tolist(), logs.tolist(), strict=True)]
-
-
-def _cut(symbols: list[int], logs: list[float]) -> DateHypothesis:
-    stop = symbols.index(END) + 1 if END in symbols else len(symbols)
-    return DateHypothesis(symbols=tuple(symbols[:stop]), log_probabilities=tuple(logs[:stop]))
+    rows = target[:, 1:].tolist()
+    return [tuple(row[: row.index(END) + 1] if END in row else row) for row in rows]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +57,11 @@ class Trace:
     probabilities: NDArray[np.float64]
     entropy: NDArray[np.float64]
     maps: dict[str, NDArray[np.float32]]
+
+    @property
+    def answered(self) -> NDArray[np.float64]:
+        """(T,) probability of each symbol of the answer, given those before it."""
+        return self.probabilities[np.arange(len(self.symbols)), self.symbols]
 
 
 @torch.no_grad()

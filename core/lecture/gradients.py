@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from core.lecture import activations
-from core.lecture.norms import EPSILON, moments
+from core.lecture.norms import EPSILON, layer_norm, moments
 
 
 def softmax_gradient(weights: Tensor, grad: Tensor) -> Tensor:
@@ -238,8 +238,7 @@ def decoder_layer_gradient(
 
 
 def _normed(x: Tensor, weights: Weights, number: int) -> Tensor:
-    mean, variance = moments(x, (-1,))
-    return weights[f"gamma_{number}"] * (x - mean) / torch.sqrt(variance + EPSILON) + weights[f"beta_{number}"]
+    return layer_norm(x, weights[f"gamma_{number}"], weights[f"beta_{number}"])
 
 
 def addition_gradient(grad: Tensor, *addends: Tensor) -> tuple[Tensor, ...]:

@@ -212,18 +212,10 @@ def _pytorch(x: torch.Tensor, norm: Norm) -> torch.Tensor:
 def example_cell(norm: Norm, *, level: float, sample: int, step: int, channel: int) -> NormalisedCell:
     """The numbers of one entry of the example batch; indices from 0 on."""
     x = example_batch(level=level)
-    samples, steps, channels = x.shape
-    at = (sample, step, channel)
-    y = float(normalise(x, norm)[at])
-    whole = (channel, channel, 0, steps - 1)
-    if norm == "layer":
-        members, group = x[sample, step], {sample: (0, channels - 1, step, step)}
-    elif norm == "instance":
-        members, group = x[sample, :, channel], {sample: whole}
-    elif norm == "none":
-        members, group = x[sample, step, channel][None], {sample: (channel, channel, step, step)}
-    else:
-        members, group = x[:, :, channel].flatten(), dict.fromkeys(range(samples), whole)
+    at, over = (sample, step, channel), OVER.get("batch" if norm == "bin" else norm, ())
+    shared = tuple(slice(None) if axis in over else slice(place, place + 1) for axis, place in enumerate(at))
+    members = x[shared]
+    samples, steps, channels = (range(count)[some] for count, some in zip(x.shape, shared, strict=True))
     other = None
     if norm == "bin":
         series = x[sample, :, channel]
@@ -232,9 +224,9 @@ def example_cell(norm: Norm, *, level: float, sample: int, step: int, channel: i
         x=float(x[at]),
         mean=float(members.mean()),
         variance=float(members.var(unbiased=False)),
-        y=y,
+        y=float(normalise(x, norm)[at]),
         count=members.numel(),
-        group=group,
+        group=dict.fromkeys(samples, (channels[0], channels[-1], steps[0], steps[-1])),
         other=other,
     )
 

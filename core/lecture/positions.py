@@ -133,26 +133,8 @@ def rotation(width: int, shift: float, *, base: float = 10_000.0) -> Array:
     return whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shift:
-    """A matrix that is to map each position to the one `shift` later.
-
-    Attributes:
-        matrix: (width, width). largest: largest size of an entry of PE(pos + shift) - M PE(pos).
-        share: the norm of that over the norm of the shifted encoding; 0 is exact.
-    """
-
-    matrix: Array
-    largest: float
-    share: float
-
-    def turned(self, encoded: Array, pos: int) -> Array:
-        """M PE(pos), (width,)."""
-        return np.asarray(self.matrix @ encoded[pos])
-
-
-def apply_shift(encoded: Array, shift: int, matrix: Array) -> Shift:
-    """The residual PE(pos + shift) - M PE(pos) for every position that has a later one at this distance.
+def shift_residual(encoded: Array, shift: int, matrix: Array) -> float:
+    """Largest size of an entry of PE(pos + shift) - M PE(pos), over every position that has a later one at this distance.
 
     Raises:
         ValueError: for a shift that leaves no pair of positions.
@@ -160,13 +142,7 @@ def apply_shift(encoded: Array, shift: int, matrix: Array) -> Shift:
     if not 0 < shift < len(encoded):
         most = len(encoded) - 1
         raise ValueError(f"a shift of {shift} leaves no pair among {len(encoded)} positions: take one from 1 to {most}")
-    wanted = encoded[shift:]
-    left = wanted - encoded[:-shift] @ matrix.T
-    return Shift(
-        matrix=matrix,
-        largest=float(np.abs(left).max()),
-        share=float(np.linalg.norm(left) / (np.linalg.norm(wanted) or 1.0)),
-    )
+    return float(np.abs(encoded[shift:] - encoded[:-shift] @ matrix.T).max())
 
 
 @dataclass(frozen=True, kw_only=True)

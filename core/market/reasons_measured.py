@@ -3,8 +3,9 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from core.explain.faithfulness import FOLDER, FindingError
+from core.explain.faithfulness import FOLDER, read_measured
 from core.market.labels import Head
 from core.market.predictor import names_it
 
@@ -64,11 +65,8 @@ def read(checkpoint: str, weights_sha256: str, *, folder: Path = FOLDER) -> Reas
     Raises:
         FindingError: where the file is damaged.
     """
-    path = path_of(checkpoint, folder=folder)
-    if not path.exists():
-        return None
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+
+    def test(values: dict[str, Any]) -> ReasonsTest:
         markets = tuple(
             MarketTest(
                 name=str(one["name"]),
@@ -80,11 +78,9 @@ def read(checkpoint: str, weights_sha256: str, *, folder: Path = FOLDER) -> Reas
             for one in values["markets"]
         )
         heads = tuple((kind, int(horizon)) for kind, horizon in values["heads"])
-        test = ReasonsTest(
+        return ReasonsTest(
             weights_sha256=str(values["weights_sha256"]), command=str(values["command"]), heads=heads, markets=markets
         )
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise FindingError(
-            "{file} holds no test of reasons: run `python -m lab.bundle.reasons` again ({reason})", file=path.name, reason=error
-        ) from error
-    return test if test.weights_sha256 == weights_sha256 else None
+
+    found = read_measured(path_of(checkpoint, folder=folder), test, "python -m lab.bundle.reasons")
+    return found if found is not None and found.weights_sha256 == weights_sha256 else None

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
+import torch
 from torch import Tensor
 
 from core.messages import BadValue, Message, compose
@@ -84,6 +85,10 @@ class SymbolsConfig(AttentionConfig):
         super().__post_init__()
         if min(self.vocabulary, self.width, self.heads, self.layers, self.hidden, self.length) < 1:
             raise ValueError(compose("vocabulary, width, heads, layers, hidden and length must each be 1 or more"))
+
+    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
+        """A sequence of `length` symbols."""
+        return (torch.zeros(1, length, dtype=torch.long),)
 
 
 def check_window(x: Tensor, *, name: str, steps: int, features: int) -> None:

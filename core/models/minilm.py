@@ -32,10 +32,6 @@ class MiniLMConfig(SymbolsConfig):
     hidden: int = 1536
     length: int = 512
 
-    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
-        """A sequence of `length` symbols."""
-        return (torch.zeros(1, length, dtype=torch.long),)
-
 
 class MiniLM(nn.Module):
     """The whole network, without a pooling: `core.words` averages the vectors.

@@ -45,10 +45,6 @@ class SmolLM2Config(SymbolsConfig):
         if self.key_heads < 1 or self.heads % self.key_heads:
             raise BadValue("{heads} heads cannot share {key_heads} key heads evenly", heads=self.heads, key_heads=self.key_heads)
 
-    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
-        """A sequence of `length` symbols."""
-        return (torch.zeros(1, length, dtype=torch.long),)
-
     def linear(self, inputs: int, outputs: int) -> nn.Module:
         """A linear layer without bias, as the weights are kept."""
         return QuantisedLinear(inputs, outputs) if self.quantised else nn.Linear(inputs, outputs, bias=False)

@@ -80,7 +80,7 @@ def exact(model: Transformer, pairs: Sequence[DatePair], *, batch: int = 500) ->
     for first in range(0, len(pairs), batch):
         some = pairs[first : first + batch]
         answers = greedy(model, tensors(some)[0].to(device))
-        right += [dates.decode_text(one.symbols) == pair.iso for one, pair in zip(answers, some, strict=True)]
+        right += [dates.decode_text(one) == pair.iso for one, pair in zip(answers, some, strict=True)]
     return right
 
 
@@ -98,7 +98,7 @@ def test_once(model: Transformer, training: DatesTraining) -> dict[str, Any]:
         "exact_match": round(float(np.mean(right)), 5),
         "by_format": {body: round(float(np.mean(some)), 4) for body, some in sorted(by_body.items())},
         "misses": [
-            {"text": pair.text, "iso": pair.iso, "answer": dates.decode_text(one.symbols)}
+            {"text": pair.text, "iso": pair.iso, "answer": dates.decode_text(one)}
             for pair, one in zip(misses, answers, strict=True)
         ],
         "baselines": {

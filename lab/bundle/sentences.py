@@ -1,9 +1,11 @@
 """Write the sentences of Words and the head of the lesson: `python -m lab.bundle.sentences`, after `make words`."""
 
 import json
-from typing import Any
+import math
+from typing import Any, Final
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
@@ -13,6 +15,9 @@ from core.words.sentences import sentence_reader
 
 KEPT = ("weights", "vector", "vectors")
 """Arrays of a sentence that are bundled."""
+CHANNELS: Final = 4
+SMALL: Final = 1e-4
+"""Weight of the numbers' squares beside the weights' cross-entropy: without it the numbers grow."""
 
 
 def main() -> None:
@@ -46,12 +51,46 @@ def head_of_the_lesson() -> dict[str, Any]:
     reader, layer, head = sentence_reader(), trained_head.LAYER - 1, trained_head.HEAD - 1
     read = reader.read(trained_head.SENTENCE)
     q, k, v = reader.head(trained_head.SENTENCE, layer, head)
-    matrices = trained_head.cut(q, k, v, trained_head.CHANNELS)
+    matrices = cut(q, k, v, CHANNELS)
     return {
         "tokens": read.tokens,
         "matrices": {name: (np.round(values, 2) + 0.0).tolist() for name, values in matrices.items()},
         "whole": np.round(read.weights[layer, head].astype(np.float64), 4).tolist(),
     }
+
+
+def cut(q: NDArray[np.float64], k: NDArray[np.float64], v: NDArray[np.float64], channels: int) -> dict[str, NDArray[np.float64]]:
+    """Few channels whose attention weights are near to a head's: least cross-entropy, sought from the largest singular values.
+
+    Args:
+        q, k, v: (n, d_k) queries, keys and values of n words.
+
+    Returns:
+        X (n, channels), W_Q, W_K, W_V (channels, channels). softmax(X W_Q (X W_K)^T / sqrt(channels)) are the weights, and X W_V
+        the values' first principal channels as nearly as X has them.
+    """
+    scores = q @ k.T / np.sqrt(q.shape[1])
+    left, sizes, right = np.linalg.svd(scores - scores.mean(axis=1, keepdims=True))  # a softmax does not see a row's mean
+    scale = np.sqrt(sizes[:channels] * np.sqrt(channels))
+    first = [left[:, :channels] * scale, right[:channels].T * scale]
+    x = np.linalg.svd(np.concatenate(first, axis=1), full_matrices=False)[0][:, :channels] * np.sqrt(len(q))
+    sought = [torch.tensor(one, requires_grad=True) for one in (x, *(np.linalg.pinv(x) @ one for one in first))]
+    wanted = torch.tensor(scores).softmax(dim=1)
+    search = torch.optim.LBFGS(sought, max_iter=2000, line_search_fn="strong_wolfe")
+
+    def loss() -> float:
+        search.zero_grad()
+        tokens, queries, keys = sought
+        logs = ((tokens @ queries) @ (tokens @ keys).T / math.sqrt(channels)).log_softmax(dim=1)
+        value = SMALL * torch.stack([one.square().sum() for one in sought]).sum() - (wanted * logs).sum()
+        value.backward()
+        return value.item()
+
+    search.step(loss)
+    found, w_q, w_k = (one.detach().numpy() for one in sought)
+    of_values, value_sizes, _axes = np.linalg.svd(v, full_matrices=False)
+    w_v = np.linalg.pinv(found) @ (of_values * value_sizes)[:, :channels]
+    return {"X": found, "W_Q": w_q, "W_K": w_k, "W_V": w_v}
 
 
 if __name__ == "__main__":

@@ -69,13 +69,13 @@ def pick_query(values: Mapping[str, Any]) -> int:
     names = names_of(values)
     options = {str(index): name for index, name in enumerate(names)}
     default = str(names.index(POINTED)) if values.get("draw") == TRAINED else None
-    return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", default=default, required=True))
+    return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", default=default))
 
 
 def pick_head(values: Mapping[str, Any]) -> int:
     """Asks for the head."""
     options = {str(index): str(index + 1) for index in range(values["heads"])}
-    return int(url_state.choice(st.segmented_control, _("Head"), options, key="head", required=True))
+    return int(url_state.choice(st.segmented_control, _("Head"), options, key="head"))
 
 
 def many_heads() -> Dial:

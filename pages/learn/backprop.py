@@ -108,7 +108,7 @@ def gradient_dial(whole: Part) -> Dial:
         operation = values.get("operation", whole)
         written = _example(operation, rows=4, seed=SEED, first=0.5, causal=False).written
         names = {name: plain(name) for name in written}
-        return url_state.choice(st.pills, _("Gradient by"), names, key=f"bp_of_{operation}", required=True)
+        return url_state.choice(st.pills, _("Gradient by"), names, key=f"bp_of_{operation}")
 
     return Dial(_("Gradient by"), gradient, lambda name, _values: plain(name))
 

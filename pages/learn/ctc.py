@@ -87,7 +87,7 @@ def source() -> dict[str, ProbabilitySource]:
     }
     if st.query_params.pop("probs", "") == "clip":  # a link of before
         st.query_params["fill"] = st.query_params.pop("signs", CLIPS[0])
-    kind = url_state.choice(st.segmented_control, _("Probabilities"), kinds, key="fill", required=True)
+    kind = url_state.choice(st.segmented_control, _("Probabilities"), kinds, key="fill")
     it = ProbabilitySource(kind)
     if kind in CLIPS:
         it = replace(it, clip=clip_source.bundled(kind, it.reader, on_change=_forget_signed))

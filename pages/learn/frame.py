@@ -1,4 +1,4 @@
-"""Pieces of lecture pages: dials, equations with numbers, passages of their text, claims that are checked."""
+"""Pieces of lecture pages: dials, equations with numbers, passages of their text."""
 
 from __future__ import annotations
 
@@ -117,7 +117,6 @@ def choice(
         value: turns a code into the dial's value.
         short: name among the other dials; the label where empty.
     """
-    required = {"required": True} if widget in (st.segmented_control, st.pills) else {}
     labels = {value(code): text for code, text in options.items()}
 
     def next_one(now: Any) -> Elsewhere:
@@ -127,7 +126,7 @@ def choice(
 
     return Dial(
         short or label,
-        lambda _values: value(url_state.choice(widget, label, options, key=key, default=default, **required)),
+        lambda _values: value(url_state.choice(widget, label, options, key=key, default=default)),
         lambda chosen, _values: labels.get(chosen, str(chosen)),
         elsewhere=next_one,
     )
@@ -216,7 +215,7 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
         if len(offered) > 1:
             with st.container(key=f"dial_names_{key}"):
                 names = {code: dial.label for code, dial in offered.items()}
-                on = url_state.choice(st.pills, _("Change one thing"), names, key=key, default=first, required=True)
+                on = url_state.choice(st.pills, _("Change one thing"), names, key=key, default=first)
         displayed = "on_named" if len(offered) > 1 else "on"
         for code, dial in offered.items():
             with st.container(key=f"dial_{displayed if code == on else 'off'}_{key}_{code}"):
@@ -312,12 +311,3 @@ def _row(values: list[float], digits: int, most: int) -> str:
     if len(cells) > most:
         cells = [*cells[: most - 1], r"\cdots", cells[-1]]
     return " & ".join(cells)
-
-
-def check(sentence: str, *, holds: bool) -> None:
-    """A box with a claim about the numbers on the page: green where it holds, else yellow.
-
-    Args:
-        sentence: the claim, with the measured deviation.
-    """
-    (st.success if holds else st.warning)(sentence, icon=":material/check_circle:" if holds else ":material/error:")

@@ -10,9 +10,7 @@ The order is in `core.lecture.course`, the prose in `assets/text/<language>/cour
 """
 
 from collections.abc import Mapping
-from functools import cache
 from html import escape
-from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
@@ -28,7 +26,6 @@ from pages.shared.navigation import PageEntry, entry_of
 TITLES: Final[Mapping[str, str]] = {"heads": N_("Attention heads"), "attention": N_("Attention, one head")}
 """Of lessons that are a part of a page; the others have their page's title."""
 QUESTIONS: Final = 3
-ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 
 
 def entry(of: Lesson) -> PageEntry:
@@ -113,15 +110,10 @@ def _place(here: Lesson) -> None:
 
 def dress() -> None:
     """The style of lessons, that of presentation mode where it is on, and the keys."""
-    styles = _asset("styles/lesson_present.css") if controls.presenting() else ""
-    script = f"{_asset('scripts/lesson_keys.js')}{assets.imported('matrix.js')};"
+    styles = assets.style("lesson_present.css") if controls.presenting() else ""
+    script = "".join(f"{assets.imported(name)};" for name in ("lesson_keys.js", "matrix.js"))
     mark = '<i class="lesson-presenting"></i>' if controls.presenting() else ""
     st.html(f"<style>{styles}</style>{mark}<script>{script}</script>", unsafe_allow_javascript=True)
-
-
-@cache
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def story(of: Lesson, part: str) -> str:

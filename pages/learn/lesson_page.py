@@ -208,8 +208,9 @@ def written(value: float, digits: int) -> str:
 
 
 def check(sentence: str, holds: bool) -> Show:
-    """A claim about the numbers on the page: green where it holds, else yellow."""
-    return lambda: frame.check(sentence, holds=holds)
+    """A claim about the numbers on the page, with the measured deviation: green where it holds, else yellow."""
+    box, icon = (st.success, "check_circle") if holds else (st.warning, "error")
+    return lambda: box(sentence, icon=f":material/{icon}:")
 
 
 def caption(sentence: str) -> Show:
@@ -252,7 +253,7 @@ def render(page: LessonPage) -> None:
     if code:
         names = {one.code: one.title for one in page.parts}
         plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "content"}
-        code = url_state.choice(st.segmented_control, _("Part"), names, key="part", required=True, **plain)
+        code = url_state.choice(st.segmented_control, _("Part"), names, key="part", **plain)
     with head:
         lesson.head(page.url, code, title=page.title)
     _body(page, page.part(code))

@@ -12,8 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import metrics as figures
-from core.lecture.claims import metrics as claims
-from core.lecture.claims import sentences_of
+from core.lecture import claims
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import significant_needed
 from core.lecture.worked import Worked
@@ -213,7 +212,7 @@ def edits(it: Texts, left: Annotated[int, Dial(_("Entries still to fill"), pick_
         drawn = [[plot(figure, "metrics_table", alt, filename="levenshtein"), last]]
         row, column = place = divmod(filled - 1, len(it.pair[1]) + 1)
         entry = _("**Entry ({row}, {column}) = {value}.**").format(row=row, column=column, value=values[place])
-        notes = [entry, *sentences_of(claims.entry(values, *it.pair, place))]
+        notes = [entry, claims.about_entry(values, *it.pair, place)]
     return PartView(
         equation=worked,
         figure=[*drawn, stats(*error_stats(errors))],
@@ -268,7 +267,7 @@ def bleu(
                 Stat(name=_("Hypothesis length c"), value=number(score.sys_len)),
             ),
         ],
-        notes=[*sentences_of(claims.zero(score, len(it.pair[1]))), passage("metrics", "bleu")],
+        notes=[*claims.about_zero(score, len(it.pair[1])), passage("metrics", "bleu")],
         asked=lambda: (f"BLEU-{order}", whole),
     )
 

@@ -69,7 +69,7 @@ def order_editor(values: Mapping[str, Any]) -> list[int]:
         offer("original", _("Original order"), "undo")
     with st.container(key="order_by_word", horizontal=True, gap="xsmall"):
         words = {str(index): names[index] for index in order}
-        plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "content", "required": True}
+        plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "content"}
         url_state.choice(st.segmented_control, _("Take a word and move it"), words, key="word", **plain)
         offer("earlier", _("Earlier"), "arrow_back")
         offer("later", _("Later"), "arrow_forward")

@@ -38,7 +38,7 @@ OMEGA: Final = r"\omega_i = \mathrm{base}^{-2i/D}"
 def kind() -> dict[str, Any]:
     """The choice between the formula and the positions of a shipped model, between figure and dials."""
     kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
-    plain: dict[str, Any] = {"label_visibility": "collapsed", "required": True}
+    plain: dict[str, Any] = {"label_visibility": "collapsed"}
     with frame.controls_block("kind"):
         return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", **plain)}
 
@@ -251,9 +251,9 @@ def similarity(it: Encoding) -> PartView:
 def rotation(it: Encoding) -> PartView:
     """PE(pos + k) = M PE(pos): the block with numbers, its residual, and the rotation on a circle."""
     k, at, both = it.shift, it.at, slice(2 * it.pair, 2 * it.pair + 2)
-    moved = positions.apply_shift(it.matrix, k, positions.rotation(it.size[1], k, base=float(it.base)))
-    turned, here, there = moved.turned(it.matrix, at)[both], it.matrix[at, both], it.matrix[at + k, both]
-    block = moved.matrix[both, both]
+    turn, here, there = positions.rotation(it.size[1], k, base=float(it.base)), it.matrix[at, both], it.matrix[at + k, both]
+    block, residual = turn[both, both], positions.shift_residual(it.matrix, k, turn)
+    turned = positions.turned_pair(*flat(block, here))
     digits = digits_needed(positions.turned_pair, *flat(block, here), result=3)
     column, result = tex_matrix([[value] for value in here], digits), tex_matrix([[value] for value in turned], 3)
     note = ngettext(
@@ -273,14 +273,14 @@ def rotation(it: Encoding) -> PartView:
             note.format(first=at, shift=k, second=at + k, pair=it.pair, sine=number(there[0], 3), cosine=number(there[1], 3)),
         ),
         figure=[
-            check(rounding.format(value=written(moved.largest, -1)), moved.largest < 1e-5),
+            check(rounding.format(value=written(residual, -1)), residual < 1e-5),
             [
                 plot(circle, "pe_turn", _("One pair of channels on a circle: a position, and where the matrix turns it.")),
-                heat(moved.matrix, _("M for k = {number}").format(number=k), "pe_rotation", alt, y_title=_("Channel")),
+                heat(turn, _("M for k = {number}").format(number=k), "pe_rotation", alt, y_title=_("Channel")),
             ],
         ],
         asked=lambda: (_("the first number of the pair after its turn"), float(turned[0])),
-        notebook_values=lambda: it.notebook_values({"turned": turned, "share": moved.share}),
+        notebook_values=lambda: it.notebook_values({"turned": turned, "largest residual": residual}),
     )
 
 

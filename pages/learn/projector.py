@@ -42,7 +42,7 @@ class Stage:
         marks = [str(n + 1) for n in range(figures)] + ["ƒ" * (n + 1) for n in range(equations)]
         names = {str(n + 1): mark for n, mark in enumerate(marks)}
         with self.choice:
-            label: dict[str, Any] = {"label_visibility": "collapsed", "required": True}
+            label: dict[str, Any] = {"label_visibility": "collapsed"}
             chosen = url_state.choice(st.segmented_control, _("Figure"), names, key=FIGURE, default=str(first + 1), **label)
         with self.figure:
             shown[int(chosen) - 1]()

@@ -158,7 +158,6 @@ with networks:
         _("Network"),
         {"reads": _("reads"), "writes": _("writes")},
         key="network",
-        required=True,
         label_visibility="collapsed",
     )
 if network == "writes":

@@ -114,8 +114,8 @@ def inside(text: str, side: str, layer: int, position: int) -> dict[str, Any]:
 
 def date_read(reading: DateReading) -> Show:
     """The answer, its probability and its least certain symbol."""
-    least = min(range(len(reading.characters)), key=lambda i: reading.symbol_probabilities[i])
-    share = percent(reading.symbol_probabilities[least], 2)
+    least = int(reading.trace.answered.argmin())
+    share = percent(float(reading.trace.answered[least]), 2)
     return stats(
         Stat(name=_("Answer"), value=reading.answer or "–", note=_("read as: {text}").format(text=reading.text)),
         Stat(name=_("Probability of the whole"), value=percent(reading.probability, 2)),

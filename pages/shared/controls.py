@@ -6,16 +6,14 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from core.messages import first_line, translate
-from pages.shared import url_state
+from pages.shared import assets, url_state
 from pages.shared.language import _, current, number
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from core.device import Placed  # torch, which loads after the server listens
     from core.explain.attribution import Report
 
-ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 PRESENTATION: Final = "present"
 MARKS: Final = re.compile(r"[\\`*\[\]<>$|~]|(?<=\w):(?=//)|(?<=www)\.", re.IGNORECASE)
 SOON_S: Final = 0.5
@@ -34,14 +31,9 @@ SOON_S: Final = 0.5
 T = TypeVar("T")
 
 
-@cache
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
-
-
 def apply_frame() -> None:
     """Tell the page its language, and how it looks on a projector where one is used. Call once per run."""
-    styles = f"<style>{_asset('styles/presentation.css')}</style>" if presenting() else ""
+    styles = f"<style>{assets.style('presentation.css')}</style>" if presenting() else ""
     script = f'<script>document.documentElement.lang = "{current()}";</script>'
     st.html(styles + script, unsafe_allow_javascript=True)
 

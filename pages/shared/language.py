@@ -126,7 +126,6 @@ def switch() -> None:
         key=PARAMETER,
         default=from_browser(),
         sticky=True,
-        required=True,
         label_visibility="collapsed",
     )
     _of_run.set(None)

@@ -64,7 +64,7 @@ def choice(
     """A single-choice widget over codes, shown by their labels, kept in the URL and across pages.
 
     Args:
-        widget: st.selectbox, st.radio, st.segmented_control or st.pills (the last two with `required=True`).
+        widget: st.selectbox, st.radio, st.segmented_control or st.pills; of the last two one stays chosen.
         options: label by code; codes are what the URL holds.
         key: of the widget and of the URL parameter.
         default: code chosen where the URL names none; the first one where None. The URL leaves it out.
@@ -82,7 +82,8 @@ def choice(
         key, lambda text: text if text in options else None, lambda one: one in options, first, sticky=sticky
     )
     if widget in (st.segmented_control, st.pills):
-        arguments.setdefault("wrap", True)  # in columns the default is a row that scrolls, which hides options on a phone
+        # in columns the default is a row that scrolls, which hides options on a phone
+        arguments = {"wrap": True, "required": True, **arguments}
     chosen = widget(label, list(options), key=key, format_func=lambda code: options.get(code, str(code)), **arguments)
     code = str(chosen or first)
     _keep(key, code, None if code == first else code)

@@ -13,6 +13,7 @@ from core.explain.erasing import Needed
 from core.explain.faithfulness import Curves, ExplainedInput
 from core.figures import film as films
 from core.figures import strip as strips
+from core.figures.pictures import data_url
 from core.signs import bundled_measures, evidence, samples, video
 from core.signs.evidence import Sentences
 from core.signs.hands.model_files import HAND_FILES
@@ -178,7 +179,7 @@ def thumbnail(source: str, code: str) -> str:
         frames = films.track_frames(sentence.tracks, [len(sentence.tracks) // 3])
     else:
         frames = footage(code, 96, 8.0).frames
-    return strips.address(video.sheet(frames, [min(THUMBNAIL, len(frames) - 1)])[0])
+    return data_url(video.sheet(frames, [min(THUMBNAIL, len(frames) - 1)])[0])
 
 
 @kept(16, HASHES)

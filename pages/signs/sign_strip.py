@@ -6,7 +6,7 @@ from html import escape
 import streamlit as st
 
 from core.figures import hands as figures
-from core.figures.strip import address
+from core.figures.pictures import data_url
 from core.signs import examples
 from pages.shared.language import _
 
@@ -19,7 +19,7 @@ def _pictures(gloss: str) -> list[str]:
     photograph = examples.photograph(gloss)
     moves = len(example.film) > 0
     drawn = figures.moving_svg(example.film) if moves else figures.hand_svg(example.stills[0])
-    return [address(picture) for picture in (photograph, drawn.encode()) if picture is not None]
+    return [data_url(picture) for picture in (photograph, drawn.encode()) if picture is not None]
 
 
 def draw_sign_strip(glosses: Iterable[str]) -> None:

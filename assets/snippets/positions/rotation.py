@@ -6,4 +6,4 @@ for i, omega in enumerate(BASE ** (-np.arange(0, WIDTH, 2) / WIDTH)):
 left_over = PE[SHIFT:] - PE[:-SHIFT] @ M.T
 
 # %% The pair on display, turned, and what the matrix leaves over.
-found = {"turned": (M @ PE[POS])[2 * PAIR : 2 * PAIR + 2], "share": np.linalg.norm(left_over) / np.linalg.norm(PE[SHIFT:])}
+found = {"turned": (M @ PE[POS])[2 * PAIR : 2 * PAIR + 2], "largest residual": np.abs(left_over).max()}

@@ -12,6 +12,10 @@ from core.lecture.moved import compare
 VALUES = np.array([[1.0, -2.5, -np.inf], [0.0, 0.25, 0.004]])
 
 
+def written(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}"
+
+
 def cells(shown: str) -> list[list[dict[str, str]]]:
     """Attributes and text of each cell, row by row."""
     rows = re.findall(r"<tr>(.*?)</tr>", shown.split("<tbody>")[1])
@@ -23,7 +27,7 @@ def cells(shown: str) -> list[list[dict[str, str]]]:
 
 def test_a_matrix_is_a_table_with_its_numbers_and_from_the_top() -> None:
     drawn = Matrix(values=VALUES, rows=["a", "<b>"], columns=["x", "y", "z"], name="M", outlined=((1, 1, 0, 2),))
-    shown = matrix_html(drawn, key="m", alt="A matrix.")
+    shown = matrix_html(drawn, key="m", alt="A matrix.", write=written)
     assert re.findall(r'<th scope="row">(.*?)</th>', shown) == ["a", "&lt;b&gt;"]
     assert re.findall(r'<th scope="col">(.*?)</th>', shown) == ["x", "y", "z"]
     first, second = cells(shown)
@@ -45,7 +49,7 @@ def test_what_a_dial_moved_is_marked_with_the_value_before() -> None:
     before = np.array([[1.0, 0.0], [np.nan, 5.0]])
     after = np.array([[1.0, 0.5], [np.nan, -np.inf]])
     drawn = Matrix(values=after, name="M", moved=compare(before, after))
-    (same, moved), (empty, masked) = cells(matrix_html(drawn, key="m", alt=""))
+    (same, moved), (empty, masked) = cells(matrix_html(drawn, key="m", alt="", write=written))
     assert "class" not in same and moved["class"] == "moved" and moved["data-was"] == "0"
     assert "data-was" not in empty and empty["text"] == "" and masked["data-was"] == "5"
 
@@ -56,7 +60,11 @@ def test_a_large_matrix_has_a_colour_bar_instead_of_numbers() -> None:
     assert len(figure.data) == 1 and figure.data[0].showscale and figure.data[0].zmin == 0
     assert figure.layout.height == 300 and len(figure.layout.xaxis.tickvals) <= 40
     assert list(figure.layout.yaxis.range) == [39.5, -0.5], "from the top"
-    assert all(not one["text"] for row in cells(matrix_html(Matrix(values=np.eye(40), name="M"), key="m", alt="")) for one in row)
+    assert all(
+        not one["text"]
+        for row in cells(matrix_html(Matrix(values=np.eye(40), name="M"), key="m", alt="", write=written))
+        for one in row
+    )
 
 
 def test_bars_keep_their_numbers() -> None:
@@ -110,7 +118,8 @@ def test_gradients_that_underflow_are_left_out() -> None:
 
 def test_a_masked_cell_has_no_number_and_no_colour_unlike_a_zero() -> None:
     weights = np.array([[1.0, 0.0], [1.0, 0.0]])
-    html = matrix_html(Matrix(values=weights, name="A", masked=np.array([[False, True], [False, False]])), key="a", alt="")
+    drawn = Matrix(values=weights, name="A", masked=np.array([[False, True], [False, False]]))
+    html = matrix_html(drawn, key="a", alt="", write=written)
     first, second = re.findall(r'<td[^>]* data-v="0"[^>]*>[^<]*</td>', html)
     assert first == '<td data-v="0" class="masked" style=""></td>'
     assert "masked" not in second and "background" in second and second.endswith(">0.00</td>")

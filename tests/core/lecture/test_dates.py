@@ -118,21 +118,22 @@ def test_greedy_is_a_plain_loop(model: Transformer) -> None:
         target.append(int(log.argmax()))
         logs.append(float(log.max()))
     found = decoding.greedy(model, SOURCE)[0]
-    assert list(found.symbols) == target[1:]
-    np.testing.assert_allclose(found.log_probabilities, logs, atol=1e-5)
+    assert list(found) == target[1:]
+    answered = decoding.trace(model, SOURCE[0].tolist(), found).answered
+    np.testing.assert_allclose(np.log(answered), logs, atol=1e-5)
     wide = decoding.greedy(model, torch.tensor(dates.padded(["3 de mayo de 1979", "x" * 30])))[0]
-    assert wide.symbols == found.symbols
+    assert wide == found
 
 
 @torch.no_grad()
 def test_the_trace_is_what_each_step_saw(model: Transformer) -> None:
     answer = decoding.greedy(model, SOURCE)[0]
-    found = decoding.trace(model, SOURCE[0].tolist(), answer.symbols)
-    for step, symbol in enumerate(answer.symbols):
-        target = torch.tensor([[BEGIN, *answer.symbols[:step]]])
+    found = decoding.trace(model, SOURCE[0].tolist(), answer)
+    for step, symbol in enumerate(answer):
+        target = torch.tensor([[BEGIN, *answer[:step]]])
         alone = model(SOURCE, target)[0, -1].double().softmax(dim=-1)
         np.testing.assert_allclose(found.probabilities[step], alone.numpy(), atol=1e-5)
-        assert np.log(found.probabilities[step][symbol]) == pytest.approx(answer.log_probabilities[step], abs=1e-4)
+        assert found.answered[step] == pytest.approx(float(alone[symbol]), abs=1e-5) and symbol == int(alone.argmax())
     p = found.probabilities
     np.testing.assert_allclose(found.entropy, -(p * np.log2(p)).sum(axis=1))
     assert set(found.maps) == {"encoder 1", "decoder 1", "cross 1"}
@@ -141,10 +142,10 @@ def test_the_trace_is_what_each_step_saw(model: Transformer) -> None:
 def test_relevance_is_the_slope_of_scaling_an_embedding(model: Transformer) -> None:
     """By finite differences: scale one character's embedding and watch the log-odds against the runner-up."""
     answer = decoding.greedy(model, SOURCE)[0]
-    found = decoding.trace(model, SOURCE[0].tolist(), answer.symbols)
+    found = decoding.trace(model, SOURCE[0].tolist(), answer)
     wide = model.double()
     relevance = decoding.relevance(wide, found, 2)
-    target = torch.tensor([[BEGIN, *answer.symbols[:2]]])
+    target = torch.tensor([[BEGIN, *answer[:2]]])
 
     @torch.no_grad()
     def odds(place: int, scale: float) -> float:
@@ -154,8 +155,8 @@ def test_relevance_is_the_slope_of_scaling_an_embedding(model: Transformer) -> N
         for layer in wide.encoder:
             x, _weights = layer(x)
         logits = wide.decode(target, x)[0][0, -1]
-        rest = [float(value) for number, value in enumerate(logits) if number != answer.symbols[2]]
-        return float(logits[answer.symbols[2]]) - max(rest)
+        rest = [float(value) for number, value in enumerate(logits) if number != answer[2]]
+        return float(logits[answer[2]]) - max(rest)
 
     for place in (0, 5, 16):
         slope = (odds(place, 1 + 1e-5) - odds(place, 1 - 1e-5)) / 2e-5
@@ -166,7 +167,7 @@ def test_relevance_is_the_slope_of_scaling_an_embedding(model: Transformer) -> N
 @torch.no_grad()
 def test_inside_a_layer_leads_to_its_output(model: Transformer) -> None:
     answer = decoding.greedy(model, SOURCE)[0]
-    found = decoding.trace(model, SOURCE[0].tolist(), answer.symbols)
+    found = decoding.trace(model, SOURCE[0].tolist(), answer)
     stages = decoding.inside_encoder_layer(model, SOURCE[0].tolist(), 1, 3)
     np.testing.assert_allclose(stages["N2"], model.encode(SOURCE)[0][0, 3].numpy(), atol=1e-5)
     np.testing.assert_allclose(stages["X1"], stages["input"] + stages["O"], atol=1e-6)
@@ -196,7 +197,7 @@ def test_the_shipped_model_reads_dates(reader: DateReader, text: str, iso: str |
     found = reader.read(text)
     if iso is not None:
         assert found.answer == iso and found.is_date and found.probability > 0.5
-    assert found.probability == pytest.approx(float(np.prod(found.symbol_probabilities)))
+    assert np.log(found.probability) == pytest.approx(float(np.log(found.trace.answered).sum()))
 
 
 def test_digits_look_at_what_the_page_says_that_they_look_at(reader: DateReader) -> None:
@@ -212,7 +213,7 @@ def test_digits_look_at_what_the_page_says_that_they_look_at(reader: DateReader)
 def test_the_shipped_models_card_holds_on_validation(reader: DateReader) -> None:
     pairs = dates.sample_pairs("validation", 200, seed=int(reader.card["seed"]))
     answers = decoding.greedy(reader.model, torch.tensor(dates.padded([pair.text for pair in pairs])))
-    right = [dates.decode_text(one.symbols) == pair.iso for one, pair in zip(answers, pairs, strict=True)]
+    right = [dates.decode_text(one) == pair.iso for one, pair in zip(answers, pairs, strict=True)]
     assert np.mean(right) >= 0.97
     assert reader.card["metrics"]["test"]["exact_match"] >= 0.99
 

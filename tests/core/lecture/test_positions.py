@@ -58,8 +58,8 @@ def test_a_shift_is_a_rotation(shift: int) -> None:
     turn = positions.rotation(WIDTH, shift)
     np.testing.assert_allclose(turn @ turn.T, np.eye(WIDTH), atol=1e-12)
     assert np.linalg.det(turn) == pytest.approx(1)
-    found = positions.apply_shift(encoding(50, WIDTH), shift, turn)
-    assert found.largest < 1e-6 and found.share < 1e-6
+    assert positions.shift_residual(encoding(50, WIDTH), shift, turn) < 1e-6
+    assert positions.shift_residual(encoding(50, WIDTH), shift, np.eye(WIDTH)) > 0.1
     np.testing.assert_allclose(np.linalg.matrix_power(positions.rotation(WIDTH, 1), shift), turn, atol=1e-12)
 
 
@@ -73,7 +73,7 @@ def test_an_entry_is_the_closed_form() -> None:
 @pytest.mark.parametrize("shift", [0, 10, 11])
 def test_impossible_shifts_are_refused(shift: int) -> None:
     with pytest.raises(ValueError, match="leaves no pair among 10 positions: take one from 1 to 9"):
-        positions.apply_shift(encoding(10, 4), shift, positions.rotation(4, shift))
+        positions.shift_residual(encoding(10, 4), shift, positions.rotation(4, shift))
     with pytest.raises(ValueError, match="without its cosine"):
         positions.rotation(5, 1)
 

@@ -46,5 +46,5 @@ def test_the_shipped_test_is_of_the_shipped_weights_and_known_by_market(tmp_path
     assert read("tlob", card["weights_sha256"], folder=tmp_path) is None
     assert read("tlob", "other", folder=tmp_path) == replace(test, weights_sha256="other")
     path_of("tlob", folder=tmp_path).write_text("{}", encoding="utf-8")
-    with pytest.raises(FindingError, match="reasons_tlob.json holds no test of reasons"):
+    with pytest.raises(FindingError, match="reasons_tlob.json does not hold findings: run `python -m lab.bundle.reasons`"):
         read("tlob", "other", folder=tmp_path)
