@@ -1,6 +1,6 @@
 """The two labels that predictions are scored by (D8)."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,19 +38,31 @@ def future_move(mid: FloatArray, horizon: int, kind: LabelKind) -> FloatArray:
         mid: (n,) mid-prices of one stretch without gaps.
         horizon: h, steps.
     """
-    n = len(mid)
-    move = np.full(n, np.nan)
-    total = np.concatenate([[0.0], np.cumsum(mid)])
-    if kind == "forward":
-        t = np.arange(n - horizon)
-        move[t] = (total[t + horizon + 1] - total[t + 1]) / horizon / mid[t] - 1
-    else:
-        w = smoothing_steps(horizon)
-        t = np.arange(w - 1, n - horizon)
-        past = (total[t + 1] - total[t + 1 - w]) / w
-        future = (total[t + horizon + 1] - total[t + horizon + 1 - w]) / w
-        move[t] = future / past - 1
+    move = np.full(len(mid), np.nan)
+    t = np.arange(first_labelled(horizon, kind), len(mid) - horizon)
+    move[t] = moves_at(t, mid, totals(mid), (kind, horizon))
     return move
+
+
+def first_labelled(horizon: int, kind: LabelKind) -> int:
+    """Number of the first row of a stretch that has the mids before it that its label needs."""
+    return 0 if kind == "forward" else smoothing_steps(horizon) - 1
+
+
+def totals(mid: FloatArray) -> FloatArray:
+    """(n + 1,) sums of the first 0, 1, ..., n mids."""
+    return np.concatenate([[0.0], np.cumsum(mid)])
+
+
+def moves_at(t: int | NDArray[np.int64], mid: FloatArray, total: FloatArray, head: Head) -> Any:
+    """`future_move` at rows that have it, from the mids and their `totals`."""
+    kind, horizon = head
+    if kind == "forward":
+        return (total[t + horizon + 1] - total[t + 1]) / horizon / mid[t] - 1
+    w = smoothing_steps(horizon)
+    past = (total[t + 1] - total[t + 1 - w]) / w
+    future = (total[t + horizon + 1] - total[t + horizon + 1 - w]) / w
+    return future / past - 1
 
 
 def moves_after(rows: BookRows, head: Head) -> FloatArray:

@@ -73,10 +73,11 @@ class RuleForecasts:
 
     def __init__(self, heads: int, rules: int) -> None:
         self._counts = np.ones((heads, rules, 3, 3))  # by the class called and the class that came
+        self._each = np.ix_(range(heads), range(rules))
 
     def probabilities(self, calls: NDArray[np.integer]) -> FloatArray:
         """(heads, rules, 3) of the classes called, (heads, rules)."""
-        counts = np.take_along_axis(self._counts, np.asarray(calls)[..., None, None], axis=2)[:, :, 0]
+        counts = self._counts[*self._each, calls]
         return np.asarray(counts / counts.sum(axis=-1, keepdims=True))
 
     def learn(self, head: int, calls: NDArray[np.integer], truth: int) -> None:

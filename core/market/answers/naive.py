@@ -5,6 +5,7 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import add
 from typing import Any, Final
 
 import numpy as np
@@ -105,7 +106,7 @@ class Rates:
     @property
     def now(self) -> Triple:
         """The rates, which sum to 1."""
-        return shares(*(count + prior for count, prior in zip(self._counts, PRIOR, strict=True)))
+        return shares(*map(add, self._counts, PRIOR))
 
 
 def shares(down: float, stationary: float, up: float) -> Triple:

@@ -135,6 +135,7 @@ class AnswerBoard:
         self._rules = RuleForecasts(len(heads), len(RIVALS))
         self._confusion = np.zeros((len(heads), 1 + len(RIVALS), 3, 3), dtype=np.int64)
         self._right = np.zeros((len(heads), 1 + len(RIVALS)), dtype=np.int64)
+        self._each = np.arange(1 + len(RIVALS))
         none = Lead.none(len(RIVALS))
         self.before = tuple(before) or (none,) * len(heads)
         self.leads, self.here = [none for _ in heads], list(self.before)
@@ -193,7 +194,7 @@ class AnswerBoard:
             return truth
         calls = np.array([answer.likeliest, *rules.calls[head]])
         self._lost[head] -= math.log(max(answer.adapted[truth], 1e-6))
-        self._confusion[head, np.arange(len(calls)), truth, calls] += 1
+        self._confusion[head, self._each, truth, calls] += 1
         self._lately[head].step(truth)
         self._rules.learn(head, rules.calls[head], truth)
         if self._spacing[head].step(when):

@@ -12,6 +12,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
@@ -121,7 +122,7 @@ class AdaptiveHead:
         down, stationary, up = probabilities
         written = (float(down), float(stationary), float(up))
         experts = A_THIRD, self._rates.now, written, self._fitted(written)
-        a, b, c = (sum(w * p[k] for w, p in zip(self.weights, experts, strict=True)) for k in range(3))
+        a, b, c = (sum(map(mul, self.weights, column)) for column in zip(*experts, strict=True))
         return Recalibrated(experts, (a, b, c))
 
     def adapted(self, probabilities: Sequence[float]) -> Triple:

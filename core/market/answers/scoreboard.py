@@ -1,6 +1,5 @@
 """Log of a session's predictions: each is resolved h steps later with the label it was trained on (D8), never across a gap."""
 
-import math
 from collections import deque
 from collections.abc import Sequence
 from copy import copy
@@ -17,7 +16,7 @@ from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Awaitin
 from core.market.answers.table import NO_CALL
 from core.market.answers.value import CallRows, trades
 from core.market.book import FloatArray
-from core.market.labels import STATIONARY, UNKNOWN, Head, future_move, smoothing_steps
+from core.market.labels import STATIONARY, UNKNOWN, Head, first_labelled, moves_at, smoothing_steps, totals
 from core.market.predictor import Predictions
 from core.models.tlob import CLASSES
 
@@ -203,22 +202,23 @@ class Scoreboard:
             made = self.answers.predict(probabilities)  # what this step's outcomes and earlier ones make of it: learnt from
             answers, self._rules = shown.answers or made, self.answers.rule_state(timestamp, shown.vwap, made)
             number = self.log.add(self.log.record((timestamp, mid, spread, stalled), probabilities, answers))
-            for one in self._awaiting:
+            for one in () if stalled else self._awaiting:
                 one.append((self._row, (number, made, answers, self._rules)))
         return resolved
 
     def _resolve(self) -> list[Outcome]:
         """Resolve the predictions whose horizon ends at the newest mid."""
         mids = np.array(self._mids)
+        total = totals(mids)
         resolved: list[Outcome] = []
         for index, (kind, horizon) in enumerate(self.heads):
+            then = len(mids) - 1 - horizon
             for number, made, shown, rules in self._awaiting[index].due(self._row):
-                move = float(future_move(mids[-horizon - smoothing_steps(horizon) :], horizon, kind)[-1 - horizon])
-                then = self.log[number]
-                if not math.isnan(move) and not then["stalled"]:
-                    answers = made.made[index], shown.made[index]
-                    then["came"][index] = came = self.answers.resolve(index, move, answers, rules)
-                    resolved.append(Outcome(int(then["timestamp"]), index, came))
+                if then >= first_labelled(horizon, kind):
+                    move, answers = float(moves_at(then, mids, total, (kind, horizon))), (made.made[index], shown.made[index])
+                    came = self.answers.resolve(index, move, answers, rules)
+                    self.log[number]["came"][index] = came
+                    resolved.append(Outcome(rules.when, index, came))
         return resolved
 
     def rule_call(self, head: int, rule: str) -> int:

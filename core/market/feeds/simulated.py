@@ -107,7 +107,7 @@ class MarketProcess:
         memory = math.exp(-DT_S / FLOW_MEMORY_S)
         flow_noise, value_noise = self._random.standard_normal(2)
         self._flow = memory * self._flow + math.sqrt(1 - memory**2) * flow_noise
-        lean = float(np.clip(settings.pressure + 0.4 * self._flow, -1, 1))
+        lean = max(-1.0, min(1.0, settings.pressure + 0.4 * self._flow))
         move_bps = DRIFT_BPS * DT_S * lean + settings.volatility_bps * math.sqrt(DT_S) * value_noise
         self._value *= math.exp(move_bps / 1e4)
         if self._value < FLOOR_TICKS:
@@ -125,6 +125,8 @@ class MarketProcess:
 
     def _shift(self, queues: FloatArray, toward: int) -> FloatArray:
         """Queues keep their prices when the best price moves `toward` the other side by so many ticks (negative: away)."""
+        if not toward:
+            return queues
         count = min(abs(toward), DEPTH)
         if toward > 0:  # new best prices, whose queues are short at first
             return np.concatenate([self._fresh(_MEAN[:count] - LOG_SPREAD), queues[: DEPTH - count]])

@@ -9,6 +9,7 @@ enough.
 
 import asyncio
 import math
+import ssl
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -56,6 +57,7 @@ def make_exchange(exchange: str, symbol: str | None = None, configure: Configure
             raise FeedFailed("there is no exchange {name!r} in ccxt: the nearest are {near}", name=exchange, near=near)
         raise FeedFailed("there is no exchange {name!r} in ccxt", name=exchange)
     made = getattr(pro if exchange in pro.exchanges else plain, exchange)()
+    made.ssl_context = _trusted(made.cafile)
     if exchange == "binance" and symbol is not None:  # three lists of thousands of markets, of which one is wanted
         base_settled = symbol.partition("/")[0] == symbol.partition(":")[2].partition("-")[0]
         made.options["fetchMarkets"] = {"types": ["spot" if ":" not in symbol else "inverse" if base_settled else "linear"]}
@@ -67,6 +69,12 @@ def make_exchange(exchange: str, symbol: str | None = None, configure: Configure
     if configure is not None:
         configure(made)
     return made
+
+
+@cache
+def _trusted(cafile: str) -> ssl.SSLContext:
+    """Returns what encrypted connections are checked by; ccxt would read the file anew for each of its objects."""
+    return ssl.create_default_context(cafile=cafile)
 
 
 def _begin_with_snapshot(htx: Any) -> None:

@@ -5,11 +5,14 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import aclosing
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from core.market.book import BookRows, OrderBookSnapshot
+from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
 from core.market.feeds.recording import RecordingFeed
+from core.market.predictor import Predictor
+from core.market.session import MarketSession
 
 Step: TypeAlias = "FeedEvent | Exception | Callable[[], None]"
 
@@ -96,6 +99,21 @@ class ScriptedFeed:
 
 def replaying(rows: BookRows) -> list[FeedEvent]:
     return [StatusChange(state=FeedState.REPLAYING), *books(rows)]
+
+
+def running(loop: BackgroundLoop, predictor: Predictor, feed: ScriptedFeed, steps: int = 0) -> MarketSession:
+    """A session that follows a feed in a background loop, once it has so many rows."""
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.view(1).step >= steps)
+    return session
+
+
+def finished(predictor: Predictor, script: Iterable[Step], **options: Any) -> MarketSession:
+    """A session whose feed has played the script to its end."""
+    session = MarketSession(ScriptedFeed(script, ends=True, **options), predictor)
+    asyncio.run(session.run())
+    return session
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:

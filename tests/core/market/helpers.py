@@ -15,6 +15,7 @@ from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, BookRows, read_rows
 from core.market.calibration import CallRule
 from core.market.events import Trade
 from core.market.features import Constants, TransformKind, fit_constants, input_names
+from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.labels import Head, fit_alpha, future_move
 from core.market.predictor import MarketCard, Predictor
 from core.market.session import MarketSession
@@ -41,6 +42,12 @@ def random_book(rows: int, seed: int, *, tick: float = 0.5, start: float = 1_000
     levels[:, 0::4] = (bid[:, None] + above - above[:, :1] + 1) * tick
     levels[:, 1::2] = np.exp(rng.normal(1, 1, (rows, 20)))
     return BookRows(timestamps=START_MS + 250 * np.arange(rows), levels=levels)
+
+
+def simulated_books(count: int, seed: int = 1) -> list[NDArray[np.float64]]:
+    """Books (40,) of the simulated market as it is set by default."""
+    market = MarketProcess(seed)
+    return [market.step(MarketSettings()).levels for _ in range(count)]
 
 
 def with_hole(rows: BookRows, at: int, steps: int) -> BookRows:
@@ -142,7 +149,7 @@ def tiny_predictor(folder: Path, rows: BookRows, heads: Sequence[Head] = HEADS, 
     return Predictor(checkpoints.load("tiny", folder=folder))
 
 
-def naive_label(mid: NDArray[np.float64], t: int, horizon: int, kind: str) -> float:
+def naive_label(mid: Sequence[float] | NDArray[np.float64], t: int, horizon: int, kind: str) -> float:
     """D8 in words: NaN where a mid it needs is not there."""
     w = min(10, horizon)
     if t + horizon >= len(mid):

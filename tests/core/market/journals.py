@@ -36,6 +36,12 @@ def follow(follower: Follower, recorder: EventRecorder, events: Iterable[FeedEve
             recorder.on_steps(follower.take([event], follower.predict([event])))
 
 
+def leave(writer: SegmentWriter) -> None:
+    """Let go of what a recording writes, as the system does when its process is killed."""
+    assert writer._journal is not None
+    writer._journal.close()
+
+
 class Journalled:
     """A live market's recording, whose rows come provisional, each written down at once.
 

@@ -25,7 +25,7 @@ from core.market.book import (
     read_rows,
     resample,
 )
-from core.market.grid import grid_rows, on_grid, segments
+from core.market.grid import on_grid, segments
 from core.market.store.rows import RecordedRows, read_market
 from tests.core.market.helpers import EXCERPTS, START_MS, frame_from_rows, random_book
 
@@ -238,21 +238,6 @@ def irregular(steps: list[int]) -> BookRows:
     levels = np.repeat(random_book(1, 0).levels, len(steps), axis=0)
     levels[:, 1] = 1 + np.arange(len(steps))
     return BookRows(timestamps=START_MS + np.cumsum(steps), levels=levels)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.integers(0, 2_000), min_size=1, max_size=50), st.sampled_from([500, 1_200, 60_000]))
-def test_rows_of_the_grid_equal_pandas_merge_asof(steps: list[int], carry: int) -> None:
-    books = irregular(steps)
-    first, last = books.timestamps[0], books.timestamps[-1]
-    grid = pd.DataFrame({"timestamp": [t for t in range(first, last + 1) if t % 250 == 0]}, dtype=np.int64)
-    frame = frame_from_rows(books).assign(at=books.timestamps)
-    before = pd.merge_asof(grid, frame, on="timestamp", direction="backward")
-    after = pd.merge_asof(grid, frame, on="timestamp", direction="forward")
-    known = before[(before["at"] == grid["timestamp"]) | (after["at"] - before["at"] <= carry)] if len(grid) else before
-    times, index = grid_rows(books.timestamps, carry)
-    assert times.tolist() == known["timestamp"].tolist()
-    np.testing.assert_array_equal(books.levels[index], known[list(FILE_COLUMNS)].to_numpy())
 
 
 def test_books_too_far_apart_for_a_row_are_refused() -> None:

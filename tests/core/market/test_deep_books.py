@@ -13,9 +13,9 @@ from core.market.feeds.protocol import FeedEvent
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor
 from core.market.recorder import record
-from core.market.session import KEPT_ROWS, MarketSession
+from core.market.session import KEPT_ROWS
 from core.market.store.depth_files import RecordedDepth
-from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, replaying
+from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, finished, replaying
 from tests.core.market.helpers import Silent, confirmed, real_rows
 
 ROWS = real_rows(4)[:120]
@@ -34,14 +34,8 @@ def deepened() -> list[FeedEvent]:
     ]
 
 
-def played(predictor: Predictor, script: list[FeedEvent]) -> MarketSession:
-    session = MarketSession(ScriptedFeed(script, ends=True), predictor)
-    asyncio.run(session.run())
-    return session
-
-
 def test_predictions_and_scores_are_those_of_the_ten_levels(predictor: Predictor) -> None:
-    deep, plain = played(predictor, deepened()), played(predictor, replaying(ROWS))
+    deep, plain = finished(predictor, deepened()), finished(predictor, replaying(ROWS))
     np.testing.assert_array_equal(deep.view().levels, ROWS.levels)
     np.testing.assert_allclose(deep.view().predictions["probabilities"], plain.view().predictions["probabilities"], atol=1e-6)
     np.testing.assert_array_equal(confirmed(deep)[["timestamp", "mid"]], confirmed(plain)[["timestamp", "mid"]])
@@ -80,7 +74,7 @@ def test_no_trade_of_a_kept_row_is_dropped(predictor: Predictor) -> None:
         when = event.exchange_ms if isinstance(event, OrderBookSnapshot) else 0
         script += [Trade(price=1.0, size=1.0, side="buy", exchange_ms=when - at) for at in range(240, 0, -8) if when]
         script.append(event)
-    session = played(predictor, script)
+    session = finished(predictor, script)
     assert len(session.view().trades) == 30 * len(ROWS)
     assert len(session.view(10).trades) == 30 * 10
     assert len(ROWS) < KEPT_ROWS

@@ -1,6 +1,5 @@
 """Price bands against a sum in a loop, as changes, in files and in frames; the bundled ones against the ten levels."""
 
-import asyncio
 import math
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,13 +15,12 @@ from core.market.bands import BandChange, Bands, Ladder, bands_of, change_of
 from core.market.book import NO_LEVELS, BookError, OrderBookSnapshot
 from core.market.depth import DEEP_ROWS, DepthHistory
 from core.market.grid import STEP_MS
-from core.market.session import MarketSession
 from core.market.store.depth_files import SCHEMA, RecordedDepth, depth_row
 from core.market.store.index import recordings
 from core.market.store.rows import RecordedRows
 from core.market.store.segments import DEPTH, segment_path
 from core.market.stream import HEADER, ROW
-from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
+from tests.core.market.feeds_for_tests import finished, replaying
 from tests.core.market.helpers import real_rows, tiny_predictor
 
 LADDER = Ladder(1.0, 20.0)
@@ -142,9 +140,7 @@ def test_a_frame_carries_the_bands_of_its_rows(tmp_path: Path) -> None:
     predictor = tiny_predictor(tmp_path, rows)
 
     def frame(script: list[OrderBookSnapshot]) -> tuple[dict[str, float], NDArray[np.float64], bytes]:
-        session = MarketSession(ScriptedFeed([*replaying(rows)[:1], *script], ends=True), predictor)
-        asyncio.run(session.run())
-        data, _version = session.snapshot(50)
+        data, _version = finished(predictor, [*replaying(rows)[:1], *script]).snapshot(50)
         numbers = np.frombuffer(data, dtype="<f8")
         header = dict(zip(HEADER, numbers, strict=False))
         width = len(ROW) + 40 + 5 * int(header["heads"])

@@ -166,6 +166,8 @@ def test_rows_are_the_last_book_at_every_moment(first: int, steps: list[int], ca
     rows = pushed(Sampler(carry_ms=carry_ms), times)
     assert rows == expected_rows(times, carry_ms) == on_file_grid(times, carry_ms)
     assert all(moment % 250 == 0 for moment, _ in rows)
+    twice = sorted(times + times[::2])  # of several books at one moment the last counts
+    assert on_file_grid(twice, carry_ms) == expected_rows(twice, carry_ms)
 
 
 @settings(max_examples=100, deadline=None)

@@ -5,6 +5,7 @@ import gc
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -75,6 +76,11 @@ def test_viewers_who_arrive_together_start_one_session(predictor: Predictor, loo
     assert len(started) == 1
     assert len({id(session) for session in found}) == 1
     assert hub.watched()[0].viewers == 8
+
+
+def opened(hub: Hub, predictor: Predictor, viewer: str, key: str, **options: str) -> MarketSession:
+    """The session of a feed in which nothing happens."""
+    return hub.watch(viewer, key, lambda: MarketSession(ScriptedFeed([], key=key), predictor), **options)
 
 
 class Clock:
@@ -218,7 +224,7 @@ def test_a_session_that_cannot_be_made_leaves_nothing(predictor: Predictor, loop
 def test_nobody_waits_for_the_start_of_anothers_feed(predictor: Predictor, loop: BackgroundLoop) -> None:
     """Whose feed runs already watches on; who wants the feed that is being started gets it, and a place is given once."""
     hub = Hub(loop, grace_s=FOREVER, max_feeds=2)
-    one = hub.watch("ann", "one", lambda: MarketSession(ScriptedFeed([], key="one"), predictor))
+    one = opened(hub, predictor, "ann", "one")
     loading, go_on = threading.Event(), threading.Event()
 
     def slow() -> MarketSession:
@@ -234,7 +240,7 @@ def test_nobody_waits_for_the_start_of_anothers_feed(predictor: Predictor, loop:
             assert pool.submit(hub.watch, "ann", "one", never).result(5) is one
             assert pool.submit(hub.join, "ann", "two").result(5) is None
             assert [feed.key for feed in pool.submit(hub.watched).result(5)] == ["one"]
-            third = hub.watch("dan", "three", lambda: MarketSession(ScriptedFeed([], key="three"), predictor))
+            third = opened(hub, predictor, "dan", "three")
         finally:
             go_on.set()
         with pytest.raises(TooManyFeeds):
@@ -247,36 +253,29 @@ def test_nobody_waits_for_the_start_of_anothers_feed(predictor: Predictor, loop:
         assert hub.watch("cat", "two", never) is two
 
 
-def test_stopping_closes_every_feed_and_leaves_no_thread(predictor: Predictor) -> None:
+def test_stopping_closes_every_feed_and_leaves_no_task_and_no_thread(predictor: Predictor) -> None:
     before = set(threading.enumerate())
     loop = BackgroundLoop("stopping")
-    hub = Hub(loop)
+
+    def tasks() -> int:
+        async def count() -> int:
+            return len(asyncio.all_tasks())
+
+        return loop.submit(count()).result(10)
+
+    hub, idle = Hub(loop), tasks()
     feeds = [ScriptedFeed(replaying(ROWS[:60]), key=f"feed/{i}", clock=clock) for i, clock in enumerate(("event", "wall"))]
     for feed in feeds:
         hub.watch("ann", feed.key, lambda feed=feed: MarketSession(feed, predictor))
     wait_until(lambda: all(feed.reached.is_set() for feed in feeds))
-    tasks = asyncio.run_coroutine_threadsafe(count_tasks(), loop._loop).result(10)  # type: ignore[arg-type]
-    assert tasks >= 1 + 2 * 2 + 1  # two sessions with a worker each, one clock, the one who stops feeds
+    assert tasks() >= idle + 2 * 2 + 1  # two sessions with a worker each, one clock, the one who stops feeds
     hub.stop()
+    wait_until(lambda: tasks() == idle)
     loop.stop()
     assert [(feed.opened, feed.closed) for feed in feeds] == [(1, 1), (1, 1)]
     assert hub.watched() == []
     wait_until(lambda: set(threading.enumerate()) <= before)
     assert not loop.running
-
-
-async def count_tasks() -> int:
-    return len(asyncio.all_tasks())
-
-
-def test_stopped_sessions_leave_no_task_in_a_loop_that_runs_on(predictor: Predictor, loop: BackgroundLoop) -> None:
-    idle = loop.submit(count_tasks()).result(10)
-    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:60]), clock="wall")
-    hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
-    wait_until(feed.reached.is_set)
-    hub.stop()
-    wait_until(lambda: loop.submit(count_tasks()).result(10) == idle)
-    assert feed.closed == 1
 
 
 def test_the_process_has_one_hub_and_can_begin_again(predictor: Predictor) -> None:
@@ -300,10 +299,7 @@ def test_the_process_has_one_hub_and_can_begin_again(predictor: Predictor) -> No
 
 def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(predictor: Predictor, loop: BackgroundLoop) -> None:
     hub = Hub(loop, grace_s=FOREVER, max_feeds=5, max_feeds_of_viewer=3)
-
-    def open_feed(viewer: str, key: str) -> MarketSession:
-        return hub.watch(viewer, key, lambda: MarketSession(ScriptedFeed([], key=key), predictor))
-
+    open_feed = partial(opened, hub, predictor)
     first = open_feed("ann", "ann/0")
     for number in (1, 2):
         open_feed("ann", f"ann/{number}")
@@ -322,10 +318,7 @@ def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(predictor: P
 
 def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(predictor: Predictor, loop: BackgroundLoop) -> None:
     hub = Hub(loop, grace_s=FOREVER, max_feeds=2)
-
-    def open_feed(viewer: str, key: str) -> MarketSession:
-        return hub.watch(viewer, key, lambda: MarketSession(ScriptedFeed([], key=key), predictor))
-
+    open_feed = partial(opened, hub, predictor)
     for number in range(2):
         for key in (f"recording/a~{number}", f"live/venue/{number}"):
             open_feed(f"visitor {number}", key)
@@ -339,7 +332,7 @@ def test_the_tabs_of_one_address_do_not_take_every_place(predictor: Predictor, l
     hub = Hub(loop, grace_s=FOREVER)
 
     def open_feed(tab: int, key: str, address: str) -> MarketSession:
-        return hub.watch(f"tab {tab}", key, lambda: MarketSession(ScriptedFeed([], key=key), predictor), address=address)
+        return opened(hub, predictor, f"tab {tab}", key, address=address)
 
     for tab in range(MAX_FEEDS_OF_ADDRESS):
         open_feed(tab, f"live/venue/{tab}", "203.0.113.9")
@@ -386,10 +379,10 @@ def test_a_feed_that_nobody_watches_any_more_leaves_nothing_open_and_nothing_in_
     hub, kept = Hub(loop, grace_s=0.05), []
 
     def visit(number: int) -> None:
-        feed = RecordingFeed(path, market="ABC/USD", speed=None, lead=20, key=f"recording/{number}")
+        feed = RecordingFeed(path, market="ABC/USD", lead=30, key=f"recording/{number}")
         session = hub.watch(f"visitor {number}", feed.key, lambda: MarketSession(feed, predictor))
-        wait_until(lambda: session.step > 0)
-        session.view()
+        wait_until(lambda: session.step >= 30)
+        assert len(session.view().predictions)
         kept.append((weakref.ref(session), weakref.ref(feed)))
 
     gc.collect()

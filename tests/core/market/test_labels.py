@@ -1,12 +1,10 @@
-"""Labels against loops that say D8 in words, and against pandas."""
+"""Labels against loops that say D8 in words."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from core.market.labels import (
     DOWN,
-    HORIZONS,
     STATIONARY,
     UNKNOWN,
     UP,
@@ -17,7 +15,7 @@ from core.market.labels import (
     future_move,
     smoothing_steps,
 )
-from tests.core.market.helpers import EXCERPTS, naive_label, random_book, real_rows
+from tests.core.market.helpers import naive_label, random_book
 
 KINDS: tuple[LabelKind, ...] = ("smoothed", "forward")
 
@@ -28,18 +26,6 @@ def test_future_move_equals_the_loop(kind: LabelKind, horizon: int) -> None:
     mid = random_book(160, 1).mid
     expected = [naive_label(mid, t, horizon, kind) for t in range(len(mid))]
     np.testing.assert_allclose(future_move(mid, horizon, kind), expected, atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize("path", EXCERPTS, ids=lambda p: p.stem)
-@pytest.mark.parametrize("horizon", HORIZONS)
-def test_real_labels_equal_pandas(path: object, horizon: int) -> None:
-    mid = real_rows(EXCERPTS.index(path)).mid  # type: ignore[arg-type]
-    series = pd.Series(mid)
-    averages = series.rolling(min(10, horizon)).mean()
-    smoothed = averages.shift(-horizon) / averages - 1
-    forward = series.rolling(horizon).mean().shift(-horizon) / series - 1
-    np.testing.assert_allclose(future_move(mid, horizon, "smoothed"), smoothed, atol=1e-12, rtol=0)
-    np.testing.assert_allclose(future_move(mid, horizon, "forward"), forward, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,7 +12,7 @@ from core.market.feeds.clock import SteadyClock
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
+from tests.core.market.feeds_for_tests import ScriptedFeed, running, wait_until
 from tests.core.market.helpers import confirmed, real_rows
 
 ROWS = real_rows(4)
@@ -33,9 +33,7 @@ def rows_since(start_ns: int) -> float:
 
 def watching(predictor: Predictor, loop: BackgroundLoop, *script: object) -> tuple[MarketSession, ScriptedFeed]:
     feed = ScriptedFeed([LIVE, *script], clock="wall")  # type: ignore[list-item]
-    session = MarketSession(feed, predictor)
-    loop.submit(session.run())
-    return session, feed
+    return running(loop, predictor, feed), feed
 
 
 def test_a_row_that_nothing_has_confirmed_is_shown_and_predicted_on_but_not_scored(

@@ -10,28 +10,22 @@ from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_rows
 from core.market.events import Row, Trade
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange
-from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.follower import Follower
 from core.market.recorder import EventRecorder, RecordingProgress, record
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
-from tests.core.market.feeds.binance_server import BinanceServer, fixture
+from tests.core.market.feeds.delta_server import BybitServer
 from tests.core.market.feeds.virtual_time import virtually
-from tests.core.market.feeds_for_tests import PlayedOnce
-from tests.core.market.helpers import START_MS, Silent, read_trades
-from tests.core.market.journals import follow
+from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed
+from tests.core.market.helpers import START_MS, Silent, read_trades, simulated_books
+from tests.core.market.journals import follow, leave
 
 NEXT_HOUR = 1_700_002_800_000
 
 
-def books(count: int, seed: int = 1) -> list[np.ndarray]:
-    market = MarketProcess(seed)
-    return [market.step(MarketSettings()).levels for _ in range(count)]
-
-
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
-    levels = books(25)
+    levels = simulated_books(25)
     with SegmentWriter(tmp_path / "new", "BTC/USDT:USDT") as writer:
         for row, book in enumerate(levels):
             writer.add(Row(NEXT_HOUR + 250 * (row - 10), book))
@@ -46,12 +40,12 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
 
 def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(tmp_path: Path) -> None:
     deep = [np.arange(1.0, 1 + 4 * levels) for levels in (90, 0, 15)]
-    wide = [np.concatenate([book, more]) for book, more in zip(books(3), deep, strict=True)]
+    wide = [np.concatenate([book, more]) for book, more in zip(simulated_books(3), deep, strict=True)]
     with SegmentWriter(tmp_path, "x") as writer:
-        for row, book in enumerate([*wide, *books(3)]):
+        for row, book in enumerate([*wide, *simulated_books(3)]):
             writer.add(Row(NEXT_HOUR + 250 * (row - 3), book))
     first, second = (read_rows(path, deep=True) for path in writer.files)
-    np.testing.assert_array_equal(first.levels, np.array(books(3)))
+    np.testing.assert_array_equal(first.levels, np.array(simulated_books(3)))
     assert first.deep is not None and first.deep.shape == (3, 360) and second.deep is None
     for found, expected in zip(first.deep, deep, strict=True):
         np.testing.assert_array_equal(found[np.isfinite(found)], expected)
@@ -60,24 +54,14 @@ def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(
 
 def test_a_killed_recordings_journal_gives_back_deep_rows_and_shallow_ones(tmp_path: Path) -> None:
     killed = SegmentWriter(tmp_path, "x")
-    for row, book in enumerate(books(4)):
+    for row, book in enumerate(simulated_books(4)):
         killed.add(Row(START_MS + 250 * row, np.concatenate([book, np.full(4 * row, 9.0)])))
         killed.save_journal()
-    assert killed._journal is not None
-    killed._journal.close()  # as the system does when a process ends
+    leave(killed)
     (path,) = SegmentWriter(tmp_path, "x").files
     rows = read_rows(path, deep=True)
-    np.testing.assert_array_equal(rows.levels, np.array(books(4)))
+    np.testing.assert_array_equal(rows.levels, np.array(simulated_books(4)))
     assert rows.deep is not None and np.isfinite(rows.deep).sum(axis=1).tolist() == [0, 4, 8, 12]
-
-
-def test_no_file_is_overwritten(tmp_path: Path) -> None:
-    for book in books(3):
-        with SegmentWriter(tmp_path, "x") as writer:
-            writer.add(Row(START_MS, book))
-    files = sorted(tmp_path.rglob("rows_*.parquet"))
-    assert len(files) == 3
-    assert len({read_rows(path).levels.tobytes() for path in files}) == 3
 
 
 def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
@@ -95,7 +79,7 @@ def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
 
 def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with BinanceServer(fixture("spot_btcusdt_20240808")) as server:
+        async with BybitServer() as server:
             enough, reports = asyncio.Event(), list[RecordingProgress]()
 
             def note(progress: RecordingProgress) -> None:
@@ -103,12 +87,11 @@ def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> 
                 if progress.rows >= 6:
                     enough.set()
 
-            feed = LiveFeed("binance", "BTC/USDT", configure=server.configure)
+            feed = LiveFeed(server.exchange, server.symbol, configure=server.configure)
             recording_it = asyncio.create_task(record(feed, tmp_path, Silent(), on_progress=note))
-            await asyncio.wait_for(server.subscribed.wait(), 30)
             while not enough.is_set():
-                await server.send_next()
-                await asyncio.sleep(0.005)
+                await server.send(server.step())
+                await asyncio.sleep(0.1)
             recording_it.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await recording_it
@@ -123,28 +106,24 @@ def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> 
 
 def test_a_live_feed_stops_after_the_seconds_asked(tmp_path: Path) -> None:
     async def scenario() -> list[Path]:
-        async with BinanceServer(fixture("spot_btcusdt_20240808")) as server:
-            return await record(LiveFeed("binance", "BTC/USDT", configure=server.configure), tmp_path, Silent(), seconds=1.5)
+        async with BybitServer() as server:
+            feed = LiveFeed(server.exchange, server.symbol, configure=server.configure)
+            return await record(feed, tmp_path, Silent(), seconds=1.5)
 
     files = virtually(scenario())
     assert sum(len(read_rows(path)) for path in files) < 40  # and not for ever
 
 
-class Broken:
-    key, market, clock, tick = "broken", "x", "event", 0.5
-
-    async def events(self):
-        for row, book in enumerate(books(3)):
-            yield OrderBookSnapshot(levels=book, exchange_ms=START_MS + 250 * row, received_ns=0)
-            yield Trade(price=1, size=1, side=None, exchange_ms=START_MS + 250 * row)
-        yield StatusChange(state=FeedState.RECONNECTING, gap=True)
-        yield OrderBookSnapshot(levels=books(1)[0], exchange_ms=START_MS + 60_000, received_ns=0)
-        raise FeedFailed("it is over")
-
-
 def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Path) -> None:
+    snapshots = [
+        OrderBookSnapshot(levels=book, exchange_ms=START_MS + at, received_ns=0)
+        for book, at in zip(simulated_books(4), (0, 250, 500, 60_000), strict=True)
+    ]
+    trades = [Trade(price=1, size=1, side=None, exchange_ms=one.exchange_ms) for one in snapshots[:3]]
+    script = [event for both in zip(snapshots, trades, strict=False) for event in both]
+    script += [StatusChange(state=FeedState.RECONNECTING, gap=True), snapshots[3]]
     with pytest.raises(FeedFailed, match="it is over"):
-        virtually(record(Broken(), tmp_path, Silent()))
+        virtually(record(ScriptedFeed([*script, FeedFailed("it is over")]), tmp_path, Silent()))
     (file,) = tmp_path.rglob("rows_*.parquet")
     assert [int(time) - START_MS for time in read_rows(file).timestamps] == [0, 250, 500, 60_000]
     assert len(read_trades(file)) == 3
@@ -161,6 +140,6 @@ def test_a_feed_faster_than_the_disk_lets_writing_end(tmp_path: Path) -> None:
 
     with Faster(tmp_path, "x") as writer:
         recorder, follower = EventRecorder(writer, wall=False), Follower(silent := Silent(), silent.market(""))
-        follow(follower, recorder, [Row(START_MS, books(1)[0])])
+        follow(follower, recorder, [Row(START_MS, simulated_books(1)[0])])
         recorder.write_down()
         assert (writer.rows, recorder.waiting) == (1, 1)

@@ -18,20 +18,13 @@ from core.market.feeds.situations import Situation
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.session_view import STAGES, Status
-from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, Step, books, replaying, wait_until
+from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, Step, books, finished, replaying, running, wait_until
 from tests.core.market.helpers import HEADS, confirmed, frame_from_rows, random_book, real_rows, with_hole, with_stall
 
 ROWS = real_rows(4)
 FLOAT32 = 1e-5
 """Batches of different sizes are summed in different orders: some tens of float32's steps of 6e-8 for a probability."""
 GAP = StatusChange(state=FeedState.REPLAYING, gap=True)
-
-
-def finished(predictor: Predictor, script: list[Step], **options: object) -> MarketSession:
-    """A session whose feed has played the script to its end."""
-    session = MarketSession(ScriptedFeed(script, ends=True, **options), predictor)  # type: ignore[arg-type]
-    asyncio.run(session.run())
-    return session
 
 
 def expected_predictions(predictor: Predictor, rows: BookRows, ends: list[int]) -> np.ndarray:
@@ -109,8 +102,7 @@ def test_old_rows_are_let_go_and_the_rest_stays_whole(predictor: Predictor, monk
 
 @pytest.mark.parametrize("count", [0, 1, 23, 24, 60])
 def test_warm_up_counts_to_a_window(predictor: Predictor, loop: BackgroundLoop, count: int) -> None:
-    session = MarketSession(ScriptedFeed(replaying(ROWS[:count])), predictor)
-    loop.submit(session.run())
+    session = running(loop, predictor, ScriptedFeed(replaying(ROWS[:count])))
     wait_until(lambda: session.step == count and session.view().status is not Status.CONNECTING)
     view = session.view()
     assert view.warm == min(count, 24)
@@ -120,9 +112,7 @@ def test_warm_up_counts_to_a_window(predictor: Predictor, loop: BackgroundLoop, 
 
 def test_a_gap_starts_the_warm_up_anew(predictor: Predictor, loop: BackgroundLoop) -> None:
     feed = ScriptedFeed(replaying(ROWS[:40]))
-    session = MarketSession(feed, predictor)
-    loop.submit(session.run())
-    wait_until(lambda: session.step == 40)
+    session = running(loop, predictor, feed, 40)
     feed.send(GAP)
     wait_until(lambda: session.view().warm == 0)
     assert session.view().status is Status.WARMING
@@ -143,23 +133,17 @@ def test_a_gap_starts_the_warm_up_anew(predictor: Predictor, loop: BackgroundLoo
     assert (view.predictions["came"][:17, 0] >= 0).all()
 
 
-def test_a_hole_in_the_timestamps_is_a_gap_even_unannounced(predictor: Predictor) -> None:
-    rows = with_hole(ROWS[:100], 50, 100)  # 25 seconds: more than the sampler carries
-    session = finished(predictor, replaying(rows))
-    view = session.view()
-    assert view.warm == 24
-    assert np.array_equal(view.timestamps, rows.timestamps)  # nothing is carried into the hole
-    after = view.predictions["timestamp"][view.predictions["timestamp"] >= rows.timestamps[50]]
-    assert after.tolist() == rows.timestamps[50 + 23 :].tolist()
-
-
 def test_predictions_before_an_unannounced_hole_have_no_outcome_beyond_it(predictor: Predictor) -> None:
-    rows = with_hole(ROWS[:120], 60, 100)
-    log = confirmed(finished(predictor, replaying(rows)))
+    rows = with_hole(ROWS[:120], 60, 100)  # 25 seconds: more than the sampler carries
+    session = finished(predictor, replaying(rows))
+    log, view = confirmed(session), session.view()
     before = log[log["timestamp"] < rows.timestamps[60]]
     for place, (_kind, horizon) in enumerate(HEADS):
         known = before["came"][:, place] >= 0
         assert known[-horizon - 1] and not known[-horizon:].any()
+    assert view.warm == 24
+    assert np.array_equal(view.timestamps, rows.timestamps)  # nothing is carried into the hole
+    assert log["timestamp"][len(before) :].tolist() == rows.timestamps[60 + 23 :].tolist()
 
 
 def test_winding_back_starts_score_and_view_anew(predictor: Predictor) -> None:
@@ -211,8 +195,7 @@ def test_after_winding_back_the_tape_holds_the_new_trades_alone(predictor: Predi
 @pytest.mark.parametrize("state", [FeedState.CONNECTING, FeedState.PAUSED, FeedState.RECONNECTING, FeedState.SIMULATING])
 def test_a_feeds_state_and_words_are_shown_as_they_are(predictor: Predictor, loop: BackgroundLoop, state: FeedState) -> None:
     said = StatusChange(state=state, message="One sentence.")
-    session = MarketSession(ScriptedFeed([*replaying(ROWS[:30]), said]), predictor)
-    loop.submit(session.run())
+    session = running(loop, predictor, ScriptedFeed([*replaying(ROWS[:30]), said]))
     wait_until(lambda: session.step == 30 and session.view().message != "")
     assert (session.view().status.value, session.view().message) == (state.value, "One sentence.")
 
@@ -220,8 +203,7 @@ def test_a_feeds_state_and_words_are_shown_as_they_are(predictor: Predictor, loo
 def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, loop: BackgroundLoop) -> None:
     live = StatusChange(state=FeedState.LIVE)
     feed = ScriptedFeed([live], clock="wall")
-    session = MarketSession(feed, predictor)
-    loop.submit(session.run())
+    session = running(loop, predictor, feed)
     wait_until(lambda: session.view().status is Status.WARMING)  # live, and no book yet: that is not stale
     feed.send(*books(ROWS[:1], received_ns=time.time_ns() - 9_000_000_000))
     wait_until(lambda: session.view().status is Status.STALE)
@@ -299,9 +281,7 @@ def test_a_fault_in_the_model_stops_session_and_feed(predictor: Predictor, monke
 
 def test_on_the_wall_clock_a_standing_book_is_carried(predictor: Predictor, loop: BackgroundLoop) -> None:
     feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *books(ROWS[:1])], clock="wall")
-    session = MarketSession(feed, predictor)
-    loop.submit(session.run())
-    wait_until(lambda: session.step >= 3)
+    session = running(loop, predictor, feed, 3)
     view = session.view()
     assert (np.diff(view.timestamps) == STEP_MS).all()
     assert (view.timestamps % STEP_MS == 0).all()
@@ -342,9 +322,7 @@ def test_an_old_book_carried_on_does_not_count_as_slow(predictor: Predictor, loo
     """A quiet market is not a slow program: rows that repeat a book are left out."""
     old = books(ROWS[:1], received_ns=time.time_ns() - 7_000_000_000)
     feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *old], clock="wall")
-    session = MarketSession(feed, predictor)
-    loop.submit(session.run())
-    wait_until(lambda: session.step >= predictor.window + 4)
+    session = running(loop, predictor, feed, predictor.window + 4)
     assert len(session.view().predictions) >= 4
     assert session.latencies.histogram("feed")[0][-1][1] == 0
     feed.send(*books(ROWS[1:2]))
@@ -405,14 +383,12 @@ def test_freezing_takes_the_newest_whole_window(predictor: Predictor) -> None:
 
 def test_a_market_that_stands_still_is_named_and_not_scored(predictor: Predictor, loop: BackgroundLoop) -> None:
     """As of a venue that stopped, whose book on request stands still too: each row is confirmed, and none tells anything."""
-    quiet = with_stall(ROWS[:130], 99, 1_200)
-    feed = ScriptedFeed(replaying(quiet[:1_200]))
-    session = MarketSession(feed, predictor)
-    loop.submit(session.run())
-    wait_until(lambda: session.step == 1_200)
+    quiet = with_stall(ROWS[:130], 99, 600)
+    feed = ScriptedFeed(replaying(quiet[:650]))
+    session = running(loop, predictor, feed, 650)
     assert session.view().status is Status.STALLED
-    same_scores(session, 0, evaluate(predictor, quiet[:1_200], session.entry)[0])
-    feed.send(*books(quiet[1_200:]))
+    same_scores(session, 0, evaluate(predictor, quiet[:650], session.entry)[0])
+    feed.send(*books(quiet[650:]))
     wait_until(lambda: session.step == len(quiet))
     assert session.view().status is Status.REPLAYING
     feed.send(GAP, *books(quiet[-1:]))

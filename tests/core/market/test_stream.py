@@ -19,7 +19,7 @@ from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.stream import HEADER, MAX_BEHIND, ROW, ROW_FIXED, SCORES, STANDINGS, FrameKind, FrameStream, encode
-from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
+from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, running, wait_until
 from tests.core.market.helpers import HEADS, random_book, real_rows
 
 ROWS = real_rows(4)
@@ -112,9 +112,7 @@ def test_a_frame_tells_of_one_row_and_the_trades_before_it(predictor: Predictor,
 
 def test_trades_without_a_row_are_not_kept_back(predictor: Predictor, loop: BackgroundLoop) -> None:
     feed = ScriptedFeed(replaying(ROWS[:30]))
-    session = MarketSession(feed, predictor)
-    loop.submit(session.run())
-    wait_until(lambda: session.view(1).step == 30)
+    session = running(loop, predictor, feed, 30)
     feed.send(trade(29))
     wait_until(lambda: len(session.view().trades) == 1)
 
@@ -125,9 +123,7 @@ def test_a_snapshot_is_encoded_once_for_all_viewers(
     counted = Mock(side_effect=encode)
     monkeypatch.setattr(session_module, "encode", counted)
     feed = ScriptedFeed(replaying(ROWS[:30]))
-    session = MarketSession(feed, predictor)
-    loop.submit(session.run())
-    wait_until(lambda: session.view(1).step == 30)
+    session = running(loop, predictor, feed, 30)
     assert session.snapshot(20) == session.snapshot(20)
     assert counted.call_count == 1
     assert np.frombuffer(session.snapshot(10)[0])[3] == 10
@@ -161,9 +157,7 @@ def naive_trades(rows: BookRows, calls: dict[int, int], horizon: int) -> list[fl
 def test_scores_in_a_frame_are_of_the_rows_that_it_has(predictor: Predictor, loop: BackgroundLoop) -> None:
     """Of the answers; of fewer than ten outcomes that do not overlap there is a count alone."""
     rows = random_book(200, 3)
-    session = MarketSession(ScriptedFeed(replaying(rows)), predictor)
-    loop.submit(session.run())
-    wait_until(lambda: session.view(1).step == 200)
+    session = running(loop, predictor, ScriptedFeed(replaying(rows)), 200)
     screen = Screen.empty()
     screen.take(session.snapshot(10)[0])
     answers = session.view(200).predictions
@@ -198,9 +192,7 @@ def test_scores_in_a_frame_are_of_the_rows_that_it_has(predictor: Predictor, loo
 def test_a_frame_tells_the_market_s_step_of_price(predictor: Predictor, loop: BackgroundLoop) -> None:
     """That of the feed; where it knows none, that of the first whole window of rows, kept whatever comes later."""
     feed = ScriptedFeed(replaying(ROWS[:5]))
-    session = MarketSession(feed, predictor)
-    loop.submit(session.run())
-    wait_until(lambda: session.view(1).step == 5)
+    session = running(loop, predictor, feed, 5)
     ticks = [np.frombuffer(session.snapshot(10)[0])[HEADER.index("tick")]]
     feed.send(*books(ROWS[5:60]))
     wait_until(lambda: session.view(1).step == 60)
@@ -238,7 +230,5 @@ def test_after_a_jump_earlier_frames_are_continued_by_none() -> None:
 
 
 def test_without_viewers_nothing_is_encoded(predictor: Predictor, loop: BackgroundLoop, tmp_path: Path) -> None:
-    session = MarketSession(ScriptedFeed(replaying(ROWS[:30])), predictor)
-    loop.submit(session.run())
-    wait_until(lambda: session.view(1).step == 30)
+    session = running(loop, predictor, ScriptedFeed(replaying(ROWS[:30])), 30)
     assert session.frames.stream.after(session.frames.stream.version - 1) is None

@@ -19,12 +19,13 @@ from core.market.session import MarketSession
 from core.market.stream import FrameKind
 from pages.markets import stream_route
 from pages.markets.stream_route import TICKETS, Ticket
-from tests.core.market.feeds.binance_server import BinanceServer, fixture
+from tests.core.market.feeds.delta_server import BinanceDeltaServer
 from tests.core.market.feeds_for_tests import wait_until
 from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 from tests.pages.markets.test_stream_route import Visitor
 
 ROOT = Path(__file__).resolve().parents[3]
+OURS = tuple(str(ROOT / folder) for folder in ("core", "pages"))
 SECTION = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").split("### A message to its pixel\n")[1].split("\n#")[0]
 HERE = [name.replace(":", ".") for name in re.findall(r"^\d+\. `((?:core|pages)\.[\w.:]+)`", SECTION, re.MULTILINE)]
 BROWSERS = re.findall(r"^\d+\. `(\w+)` of `(\w+\.js)`", SECTION, re.MULTILINE)
@@ -37,7 +38,7 @@ def calls() -> Any:
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         path = frame.f_code.co_filename
-        if event == "call" and path.startswith(str(ROOT)) and "site-packages" not in path:
+        if event == "call" and path.startswith(OURS):
             module = ".".join(Path(path).relative_to(ROOT).with_suffix("").parts)
             entered.append(f"{module}.{frame.f_code.co_qualname.replace('.<locals>', '')}")
 
@@ -49,13 +50,12 @@ def calls() -> Any:
 
 
 def test_a_message_to_its_pixel(calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wire = fixture("spot_btcusdt_20240808")
     predictor = tiny_predictor(tmp_path, real_rows(), config=tiny_config(steps=12))
     loop = BackgroundLoop("test")
 
     @asynccontextmanager
-    async def watched(server: BinanceServer) -> Any:
-        session = MarketSession(LiveFeed("binance", wire.symbol, configure=server.configure), predictor)
+    async def watched(server: BinanceDeltaServer) -> Any:
+        session = MarketSession(LiveFeed(server.exchange, server.symbol, configure=server.configure), predictor)
         monkeypatch.setattr(stream_route, "hub", lambda: Mock(join=Mock(return_value=session)))
         loop.submit(session.run())
         visitor = Visitor(TICKETS.keep(Ticket(viewer="me", session=weakref.ref(session), language="en")))
@@ -66,15 +66,15 @@ def test_a_message_to_its_pixel(calls: list[str], tmp_path: Path, monkeypatch: p
         await asyncio.to_thread(loop.stop)
 
     async def scenario() -> None:
-        async with BinanceServer(wire) as server, watched(server) as (session, visitor):
-            await server.subscribed.wait()
+        async with BinanceDeltaServer() as server, watched(server) as (session, visitor):
+            await asyncio.to_thread(wait_until, lambda: len(server.sockets) > 0)
             for _ in range(5):
-                await server.send_depth()
+                await server.send(server.step())
             await asyncio.to_thread(wait_until, lambda: session.latencies.predictions)
             for _ in range(20):  # a message may come in the middle of a step
                 await _next_step(visitor, session)
                 calls.clear()
-                await server.send_depth()
+                await server.send(server.step())
                 await _next_step(visitor, session)
                 entered = iter(tuple(calls))
                 if all(name in entered for name in HERE):  # in this order, among others

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 from sklearn.metrics import log_loss
 
 from core.market.answers.naive import (
@@ -43,14 +44,15 @@ def test_momentum_equals_pandas_and_begins_anew_after_a_gap(horizon: int) -> Non
 @pytest.mark.parametrize("horizon", [1, 50])
 def test_rates_know_only_outcomes_of_a_horizon_ago(horizon: int, half_life: float) -> None:
     found = base_rates(TIMES, TRUTH, horizon, half_life=half_life)
-    counts, due = np.zeros(3), 0
-    for t, now in enumerate(TIMES):
+    counts, due, expected = np.zeros(3), 0, list[NDArray[np.float64]]()
+    for now in TIMES:
         while TIMES[due] + horizon * STEP_MS <= now:
             if TRUTH[due] != UNKNOWN:
                 counts *= 0.5 ** (1 / half_life)
                 counts[TRUTH[due]] += 1
             due += 1
-        np.testing.assert_allclose(found[t], (counts + PRIOR) / (counts + PRIOR).sum(), rtol=1e-9)
+        expected.append((counts + PRIOR) / (counts + PRIOR).sum())
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_what_comes_later_changes_no_rate() -> None:
@@ -112,30 +114,29 @@ def test_the_distance_to_the_vwap_is_that_of_a_loop() -> None:
     assert (calls == expected).mean() > 0.999 and 0.1 < (calls != STATIONARY).mean() < 0.6  # a sum may differ in its last bit
 
 
-def defined(*words: str) -> set[tuple[str, str]]:
-    """File and name of what computes and has one of these words in its name."""
-    return {
+def test_each_rule_and_what_is_due_and_what_is_apart_are_defined_once() -> None:
+    """By name: a form of a file, of a window or a running one beside these would be a second.
+
+    Each is a step, and beneath it in the same file what a whole file is put through.
+    """
+    names = [
         (path.as_posix(), node.name)
         for path in Path("core").rglob("*.py")
         if "lecture" not in path.parts
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and any(word in node.name.lower() for word in words)
-    }
-
-
-def test_each_rule_is_defined_once() -> None:
-    """By name: a form of a file, of a window or a running one beside these would be a second."""
-    names = defined("momentum", "vwap", "frequenc", "decayed", "rates", "stationary")
-    rules = {"Momentum", "momentum_calls", "Rates", "base_rates", "RunningVwap"}  # a step, and the fold of it over a file
-    assert names == {("core/market/answers/naive.py", name) for name in rules} | {
-        ("core/market/answers/recalibration.py", "rates_lost")  # a sum of losses
-    }
-
-
-def test_what_is_due_and_what_is_apart_are_defined_once() -> None:
-    """A step, and beneath it in the same file what a whole file is put through."""
-    answers = "core/market/answers"
-    assert defined("await", "resolv", "recalibrate_") == {
-        (f"{answers}/recalibration.py", name) for name in ("Awaiting", "resolve", "recalibrate_rows", "recalibrate_file")
-    } | {(f"{answers}/one_answer.py", "resolve"), (f"{answers}/scoreboard.py", "_resolve")}
-    assert defined("spac") == {(f"{answers}/intervals.py", name) for name in ("Spacing", "spaced")}
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    for words, defined in {
+        ("momentum", "vwap", "frequenc", "decayed", "rates", "stationary"): {
+            "naive": {"Momentum", "momentum_calls", "Rates", "base_rates", "RunningVwap"},
+            "recalibration": {"rates_lost"},  # a sum of losses
+        },
+        ("await", "resolv", "recalibrate_"): {
+            "recalibration": {"Awaiting", "resolve", "recalibrate_rows", "recalibrate_file"},
+            "one_answer": {"resolve"},
+            "scoreboard": {"_resolve"},
+        },
+        ("spac",): {"intervals": {"Spacing", "spaced"}},
+    }.items():
+        expected = {(f"core/market/answers/{file}.py", name) for file, those in defined.items() for name in those}
+        assert {(path, name) for path, name in names if any(word in name.lower() for word in words)} == expected

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,29 +16,23 @@ from core.market.answers.one_answer import ANSWER, FEWEST, RIVALS, Shown
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, recalibrate_rows
 from core.market.answers.scoreboard import Scoreboard
 from core.market.labels import UNKNOWN, classify, moves_after
-from tests.core.market.answers.test_running_value import ALPHAS, ANSWERS, HEADS, PREDICTED, ROWS, played
+from tests.core.market.answers.test_running_value import ALPHAS, ANSWERS, HEADS, PREDICTED, ROWS, VWAP, played, whole_board
 
 AT = np.flatnonzero(PREDICTED)
 TIMES = ROWS.timestamps[AT]
-VWAP = np.random.default_rng(5).integers(0, 3, len(ROWS))
-"""That rule's calls, made up."""
 
 
 @pytest.fixture(scope="module")
 def board() -> Scoreboard:
     """A market with a hole, of which each row was shown as it came."""
-    board = Scoreboard(HEADS, ALPHAS)
-    for i, (timestamp, mid) in enumerate(zip(ROWS.timestamps.tolist(), ROWS.mid.tolist(), strict=True)):
-        if i == 1_700:
-            board.gap()
-        board.step(timestamp, mid, ANSWERS if PREDICTED[i] else None, i, shown=Shown(vwap=int(VWAP[i])))
-    return board
+    return whole_board()
 
 
 def counts(truth: NDArray[np.int64], calls: NDArray[np.integer]) -> NDArray[np.int64]:
     return np.asarray(confusion_matrix(truth, calls, labels=[0, 1, 2]))
 
 
+@cache
 def of_file(head: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Recalibrated probabilities and outcomes of the rows predicted, of the whole file at once."""
     kind, horizon = HEADS[head]
@@ -56,6 +51,7 @@ def test_every_row_is_answered_by_its_likeliest_class(board: Scoreboard, head: i
     assert {0, 2} <= set(log["answered"][:, head].tolist())
 
 
+@cache
 def rule_calls(head: int) -> dict[str, NDArray[np.integer]]:
     """Calls of each rule at the rows predicted, of the whole file at once."""
     horizon, (_adapted, truth) = HEADS[head][1], of_file(head)
@@ -92,11 +88,11 @@ def test_its_lead_is_of_outcomes_that_do_not_overlap_over_rules_that_know_the_pa
     calls = rule_calls(head)
     leads = dict.fromkeys(RIVALS, 0.0)
     for i in known[spaced(TIMES[known] // 250, horizon)]:
-        past = [j for j in known if AT[j] + horizon <= AT[i]]
+        past = known[AT[known] + horizon <= AT[i]]
         mine = -math.log(max(adapted[i, truth[i]], 0.01))
         for rule in RIVALS:
-            after = [truth[j] for j in past if calls[rule][j] == calls[rule][i]]
-            leads[rule] += -math.log(max((after.count(truth[i]) + 1) / (len(after) + 3), 0.01)) - mine
+            after = truth[past][calls[rule][past] == calls[rule][i]]
+            leads[rule] += -math.log(max(((after == truth[i]).sum() + 1) / (len(after) + 3), 0.01)) - mine
     found = board.answers.score(head)
     assert found.lead.totals == pytest.approx([leads[rule] for rule in RIVALS], abs=1e-9)
     assert found.nearest == min(leads, key=leads.__getitem__)
@@ -104,22 +100,15 @@ def test_its_lead_is_of_outcomes_that_do_not_overlap_over_rules_that_know_the_pa
 
 def test_what_was_shown_is_what_is_scored() -> None:
     """A row that waits for its confirmation is answered when it comes; later outcomes do not change the answer."""
-    mids, whole = ROWS.mid[:600].tolist(), played_to(600)
+    mids, whole = ROWS.mid[:600].tolist(), played(600)
     shown = whole.answers.answers(ANSWERS.probabilities[599])
-    other = played_to(590)
+    other = played(590)
     early = other.answers.answers(ANSWERS.probabilities[599])
     assert early.made != shown.made  # ten outcomes lie between
     for i in range(590, 600):
-        given = Shown(answers=early) if i == 599 else None
+        given = Shown(answers=early) if i == 599 else Shown()
         other.step(int(ROWS.timestamps[i]), mids[i], ANSWERS, i, shown=given)
     np.testing.assert_array_equal(other.log.tail(1)[0]["recalibrated"], early.probabilities)
-
-
-def played_to(end: int) -> Scoreboard:
-    board = Scoreboard(HEADS, ALPHAS)
-    for i in range(end):
-        board.step(int(ROWS.timestamps[i]), float(ROWS.mid[i]), ANSWERS if PREDICTED[i] else None, i)
-    return board
 
 
 def test_a_market_of_its_own_threshold_is_counted_anew_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +124,7 @@ def test_a_market_of_its_own_threshold_is_counted_anew_by_it(monkeypatch: pytest
 
 
 def test_nothing_is_claimed_before_the_first_outcome_and_nothing_scored_before_ten() -> None:
-    board = played_to(128)
+    board = played(128)
     found = board.answers.score(0)
     assert (found.outcomes, found.independent, found.since_ms, found.enough) == (0, 0, 0, False)
     assert (found.lead.standing, found.decided) == (Standing.UNDECIDED, Standing.UNDECIDED) and np.isnan(found.usual).all()

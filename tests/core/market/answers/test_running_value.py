@@ -1,11 +1,13 @@
 """What a session keeps as outcomes arrive, against the same measures over the whole of it at once."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 from scipy.special import softmax
 
+from core.market.answers.one_answer import Shown
 from core.market.answers.scoreboard import TAKER_STEPS, Scoreboard, traded_calls
 from core.market.book import BookRows
 from core.market.labels import Head
@@ -34,19 +36,23 @@ PREDICTED[:127] = PREDICTED[1_700:1_827] = False
 """A window of rows goes before the first prediction, and after the gap."""
 
 
-def played(*, own_thresholds: bool = False) -> Scoreboard:
+VWAP = np.random.default_rng(5).integers(0, 3, len(ROWS))
+"""That rule's calls, made up."""
+
+
+def played(end: int = len(ROWS), *, own_thresholds: bool = False) -> Scoreboard:
+    """A market of which each row up to `end` was shown as it came."""
     board = Scoreboard(HEADS, ALPHAS, own_thresholds=own_thresholds)
-    for i, (timestamp, mid) in enumerate(zip(ROWS.timestamps.tolist(), ROWS.mid.tolist(), strict=True)):
+    for i, (timestamp, mid) in enumerate(zip(ROWS.timestamps[:end].tolist(), ROWS.mid[:end].tolist(), strict=True)):
         if i == 1_700:
             board.gap()
-        spread = float(ROWS.levels[i, 0] - ROWS.levels[i, 2])
-        board.step(timestamp, mid, ANSWERS if PREDICTED[i] else None, i, spread=spread)
+        spread, shown = float(ROWS.levels[i, 0] - ROWS.levels[i, 2]), Shown(vwap=int(VWAP[i]))
+        board.step(timestamp, mid, ANSWERS if PREDICTED[i] else None, i, spread=spread, shown=shown)
     return board
 
 
-@pytest.fixture(scope="module")
-def board() -> Scoreboard:
-    return played()
+whole_board = cache(played)
+"""Of all rows, to be looked at."""
 
 
 def test_a_takers_result_is_computed_anew_every_half_minute() -> None:
@@ -68,7 +74,7 @@ def test_a_session_without_outcomes_has_no_scores() -> None:
 @pytest.mark.parametrize("head", [0, 1])
 def test_the_calls_of_the_day_are_those_behind_what_a_call_was_worth(head: int) -> None:
     """One at a time, in at the best price of the row after it and out a horizon after it."""
-    board = played()
+    board = whole_board()
     rows, horizon = board.log.tail(), HEADS[head][1]
     at, expected = 0, []
     place = {int(when): i for i, when in enumerate(ROWS.timestamps)}

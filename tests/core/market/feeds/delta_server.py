@@ -38,13 +38,15 @@ class VenueServer(ABC):
         self._sending = asyncio.Lock()
         self.snapshots = self.asked = 0
         self.history: list[tuple[float, FloatArray]] = []
-        """Each book and since when it holds, seconds; NaN for a book of which no row can be made."""
+        """Each book since it was first remembered, and since when it holds, seconds; NaN where no row can be made of it."""
         self.port = 0
         self.clock: Callable[[], float] = lambda: time.time()  # of whichever clock the test runs by
         self.stamp_s = 0.0
         """How far the venue's clock is ahead of this machine's."""
         self.refuses_requests: int | None = None
         self.refuses_sockets: int | None = None
+        self.retry_after: str | None = None
+        """Header of such a refusal."""
         self.delisted = False
         self.halted = False
         """Whether the list of markets says that the market is not traded now, while its book stands."""
@@ -64,6 +66,10 @@ class VenueServer(ABC):
         self._site = web.TCPSite(self._runner, "127.0.0.1", self.port)
         await self._site.start()
         self.port = self._runner.addresses[0][1]
+
+    async def close_port(self) -> None:
+        """Take no more connections; those there stay."""
+        await self._site.stop()
 
     def cut(self) -> None:
         """End every socket without a closing handshake."""
@@ -89,13 +95,20 @@ class VenueServer(ABC):
             levels = np.full(40, np.nan)
         self.history.append((self.clock(), levels))
 
+    def go_on(self) -> None:
+        """Note it where there is a history."""
+        if self.history:
+            self.remember()
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         upgrade = request.headers.get("Upgrade", "").lower() == "websocket"
         refusal = self.refuses_sockets if upgrade else self.refuses_requests
         if refusal is not None:
-            return web.Response(status=refusal, text="no")
+            headers = {} if self.retry_after is None else {"Retry-After": self.retry_after}
+            return web.Response(status=refusal, text="no", headers=headers)
         if not upgrade:
-            return web.json_response(self._reply(request.match_info["path"]))
+            answer = self._reply(request.match_info["path"])
+            return answer if isinstance(answer, web.Response) else web.json_response(answer)
         socket = web.WebSocketResponse(heartbeat=None)
         await socket.prepare(request)
         try:
@@ -152,28 +165,25 @@ class DeltaServer(VenueServer):
 
     def step(self, levels: range | None = None) -> str:
         """Change the book, only at these levels where given; returns the message about it, which is not sent yet."""
-        before = self._view()
+        before = self.view()
         if levels is None and self._random.random() < 0.3:
             self._bid += int(self._random.integers(-1, 2))
         for side, first, sign in ((self.asks, self._bid + 1, 1), (self.bids, self._bid, -1)):
             for price in [price for price in side if sign * price < sign * first]:
                 del side[price]
-            for i in range(60):
-                side.setdefault(first + sign * i, self._size())
+            for price in range(first, first + sign * 60, sign):
+                if price not in side:
+                    side[price] = self._size()
             side[first + sign * int(self._random.choice(levels or range(12)))] = self._size()
         return self.changed_since(before)
 
     def changed_since(self, before: dict[tuple[str, int], int]) -> str:
         """The message about what has changed in the book since a `view`; from now on the book is as it is."""
-        after = self._view()
+        after = self.view()
         self.number += 1
-        self.remember()
+        self.go_on()
         changes = [(*key, after.get(key, 0)) for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
         return json.dumps(self._delta(changes))
-
-    def view(self) -> dict[tuple[str, int], int]:
-        """The levels that the stream tells of: side and price to size."""
-        return self._view()
 
     def best(self, count: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """The best asks and bids, price in ticks and size in lots."""
@@ -184,7 +194,8 @@ class DeltaServer(VenueServer):
         asks, bids = (np.array([(price / 10, size / 1000) for price, size in side]) for side in self.best(10))
         return interleave(asks, bids)
 
-    def _view(self) -> dict[tuple[str, int], int]:
+    def view(self) -> dict[tuple[str, int], int]:
+        """The levels that the stream tells of: side and price to size."""
         asks, bids = self.best(self.depth)
         return {("a", price): size for price, size in asks} | {("b", price): size for price, size in bids}
 

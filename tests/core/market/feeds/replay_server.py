@@ -4,6 +4,7 @@ Whoever subscribes first is sent the captured snapshot, and later ones the book 
 """
 
 import gzip
+import heapq
 import itertools
 import json
 import re
@@ -19,7 +20,9 @@ import numpy as np
 from core.market.book import FloatArray, interleave
 from tests.core.market.feeds.delta_server import VenueServer
 
-WIRE: Final = Path(__file__).resolve().parents[3] / "fixtures" / "venue_wire"
+FIXTURES: Final = Path(__file__).resolve().parents[3] / "fixtures"
+ANSWER: Final = re.compile(r'\S+ -> [\d.]+: |\d+ (?={"lastUpdateId)')
+"""Begins a line of a capture that is the answer to a request; Binance's have no address."""
 LASTS_S: Final = 35.0
 """Seconds that a capture lasts, at an even pace."""
 PUT_RIGHT_S: Final = 4.0
@@ -46,6 +49,9 @@ class Replay(VenueServer):
     market: str
     """Symbol by the venue."""
     contract = False
+    capture = ""
+    """Name of its file where that is not the exchange's."""
+    lasts_s = LASTS_S
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,15 +61,15 @@ class Replay(VenueServer):
         """The captured snapshot, until the book has moved."""
         self._script: list[tuple[str, Any]] = []
         self._next = 0
-        for address, text in captured(self.exchange):
+        for is_answer, text in captured(self.capture or self.exchange):
             message = json.loads(text)
-            kind = "snapshot" if address else self.kind(message)
+            kind = "snapshot" if is_answer else self.kind(message)
             if kind == "snapshot" and not self.first:
                 self.first = text
                 self._apply(message)
             elif kind and self.first and (kind == "other" or self.number_of(message) > self.number):
                 self._script.append((text, message))
-        self.pace_s = LASTS_S / len(self._script)
+        self.pace_s = self.lasts_s / len(self._script)
 
     def __len__(self) -> int:
         return len(self._script)
@@ -85,7 +91,7 @@ class Replay(VenueServer):
             kind = {"type": "swap" if self.contract else "spot", "spot": not self.contract, "swap": self.contract}
             kind |= {"contract": self.contract, "active": not self.delisted, "contractSize": 1.0 if self.contract else None}
             names = {"base": base, "quote": quote.split(":")[0], "settle": quote.split(":")[-1] if self.contract else None}
-            names |= {"id": self.market, "lowercaseId": self.market.lower(), "symbol": self.symbol}
+            names |= {"id": self.market, "lowercaseId": self.market.lower(), "symbol": self.symbol, "linear": self.contract}
             exchange.open()  # as the first request does
             return [exchange.safe_market_structure({**names, **kind})]
 
@@ -105,7 +111,7 @@ class Replay(VenueServer):
         self._next += 1
         if self.kind(message) == "change":
             self._apply(message)
-            self.remember()
+            self.go_on()
         else:
             self.number = self.number_of(message)
         return text
@@ -146,7 +152,9 @@ class Replay(VenueServer):
 
     def best(self, count: int) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
         """The best asks and bids."""
-        return sorted(self.book["asks"].items())[:count], sorted(self.book["bids"].items(), reverse=True)[:count]
+        asks, bids = self.book["asks"], self.book["bids"]
+        best = heapq.nsmallest(count, asks), heapq.nlargest(count, bids)
+        return [(price, asks[price]) for price in best[0]], [(price, bids[price]) for price in best[1]]
 
     def texts(self, count: int = 10_000) -> dict[str, list[list[str]]]:
         """The book as lists of texts."""
@@ -188,39 +196,71 @@ class Replay(VenueServer):
         """The book as the venue's stream begins with it; of a venue whose stream does not, as it answers requests."""
         raise NotImplementedError
 
+    def begun(self, *answers: Any) -> list[Any]:
+        """Answers to a subscription, and the book that the stream begins with."""
+        self.snapshots += 1
+        return [*answers, self.snapshot()]
 
-def captured(exchange: str) -> Iterator[tuple[str, str]]:
-    """The lines of a capture: the address that was asked, or nothing for a socket's, and the text."""
-    with gzip.open(WIRE / f"{exchange}.txt.gz", "rt") as file:
+
+def captured(name: str) -> Iterator[tuple[bool, str]]:
+    """The lines of a capture: whether it answers a request, and the text; answers first."""
+    (path,) = FIXTURES.glob(f"*_wire/{name}.*.gz")
+    with gzip.open(path, "rt") as file:
         lines = file.read().splitlines()
-    for line in sorted(lines, key=lambda line: " -> " not in line[:200]):  # answers to requests first
-        asked = re.match(r"(\S+) -> [\d.]+: ", line)
-        yield (asked[1], line[asked.end() :]) if asked else ("", line.partition(": ")[2])
+    for line in sorted(lines, key=lambda line: not ANSWER.match(line)):
+        answers = ANSWER.match(line)
+        yield bool(answers), line[answers.end() :] if answers else line.split(" ", 1)[1]
 
 
-class BinanceUsReplay(Replay):
-    """Binance US: changes by number, and a snapshot on request."""
+class BinanceReplay(Replay):
+    """Binance: changes by number with trades among them, and a snapshot on request."""
 
-    exchange, symbol, market = "binanceus", "OMG/BUSD", "OMGBUSD"
+    exchange, symbol, market = "binance", "BTC/USDT", "BTCUSDT"
+    capture, lasts_s = "spot_btcusdt_20240808", 120.0
+    gives = 1000
+    """Most levels a side of a snapshot, after the captured one."""
 
     def kind(self, message: Any) -> str:
-        return "change" if message.get("data", {}).get("s") == self.market else ""
+        data = message.get("data", {})
+        return {"depthUpdate": "change", "trade": "other"}.get(data.get("e"), "") if data.get("s") == self.market else ""
 
     def levels(self, message: Any) -> Iterator[Item]:
         yield from listed(message) if "bids" in message else listed(message["data"], "a", "b")
 
     def number_of(self, message: Any) -> int:
-        return int(message["lastUpdateId"] if "bids" in message else message["data"]["u"])
+        return int(message["lastUpdateId"] if "bids" in message else message["data"].get("u", self.number))
 
     def whole(self) -> Any:
-        return {"lastUpdateId": self.number, **self.texts(1000)}
+        return {"lastUpdateId": self.number, **self.texts(self.gives)}
 
     def _reply(self, path: str) -> Any:
         self.asked += 1
+        self.snapshots += bool(self.sockets)
         return json.loads(self.snapshot())
 
     def _on_text(self, asked: Any) -> list[Any]:
         return [{"result": None, "id": asked["id"]}]
+
+
+class BinanceEthReplay(BinanceReplay):
+    """Another of its spot markets."""
+
+    symbol, market = "ETH/USDT", "ETHUSDT"
+    capture, lasts_s = "spot_ethusdt_20240808", 80.0
+
+
+class BinanceUsdmReplay(BinanceReplay):
+    """A perpetual of Binance, whose changes name the number before theirs."""
+
+    symbol, contract = "BTC/USDT:USDT", True
+    capture, lasts_s = "usdm_btcusdt_20240718", 50.0
+
+
+class BinanceUsReplay(BinanceReplay):
+    """Binance US."""
+
+    exchange, symbol, market = "binanceus", "OMG/BUSD", "OMGBUSD"
+    capture, lasts_s = "binanceus", LASTS_S
 
 
 class GateReplay(Replay):
@@ -303,8 +343,7 @@ class GeminiReplay(Replay):
         return {side: [{"price": price, "amount": size, "timestamp": "0"} for price, size in book[side]] for side in book}
 
     def _on_text(self, asked: Any) -> list[Any]:
-        self.snapshots += 1
-        return [self.snapshot()]
+        return self.begun()
 
 
 class KrakenFuturesReplay(Replay):
@@ -336,8 +375,7 @@ class KrakenFuturesReplay(Replay):
         return {"result": "success", "serverTime": "2021-07-22T23:02:07.000Z", "orderBook": {"asks": asks, "bids": bids}}
 
     def _on_text(self, asked: Any) -> list[Any]:
-        self.snapshots += 1
-        return [{"event": "subscribed", "feed": "book", "product_ids": [self.market]}, self.snapshot()]
+        return self.begun({"event": "subscribed", "feed": "book", "product_ids": [self.market]})
 
 
 class OkxReplay(Replay):
@@ -373,8 +411,7 @@ class OkxReplay(Replay):
     def _on_text(self, asked: Any) -> list[Any]:
         if asked == "ping":
             return ["pong"]
-        self.snapshots += 1
-        return [{"event": "subscribe", "arg": asked["args"][0]}, self.snapshot()]
+        return self.begun({"event": "subscribe", "arg": asked["args"][0]})
 
 
 class CoinbaseReplay(Replay):
@@ -402,9 +439,7 @@ class CoinbaseReplay(Replay):
         return {"sequence": 1, **{side: [[*level, 1] for level in levels] for side, levels in self.texts().items()}}
 
     def _on_text(self, asked: Any) -> list[Any]:
-        self.snapshots += 1
-        channels = [{"name": "level2", "product_ids": [self.market]}]
-        return [{"type": "subscriptions", "channels": channels}, self.snapshot()]
+        return self.begun({"type": "subscriptions", "channels": [{"name": "level2", "product_ids": [self.market]}]})
 
 
 class BitfinexReplay(Replay):
@@ -441,9 +476,8 @@ class BitfinexReplay(Replay):
     def _on_text(self, asked: Any) -> list[Any]:
         if asked["event"] == "conf":
             return [{"event": "conf", "status": "OK", "flags": asked["flags"]}]
-        self.snapshots += 1
         answer = {"event": "subscribed", "channel": "book", "chanId": self.channel, "symbol": self.market}
-        return [answer | {"prec": "P0", "freq": "F0", "len": "100", "pair": self.market[1:]}, self.snapshot()]
+        return self.begun(answer | {"prec": "P0", "freq": "F0", "len": "100", "pair": self.market[1:]})
 
 
 class KucoinReplay(Replay):

@@ -17,24 +17,18 @@ async def answer() -> int:
     return 42
 
 
-def test_a_coroutine_runs_in_the_thread_and_its_result_comes_back() -> None:
-    loop = BackgroundLoop("test")
-
+def test_a_coroutine_runs_in_the_thread_and_its_result_comes_back(loop: BackgroundLoop) -> None:
     async def where() -> str:
         return threading.current_thread().name
 
-    try:
-        assert not loop.running
-        assert loop.submit(answer()).result(LIMIT_S) == 42
-        assert loop.submit(where()).result(LIMIT_S) == "test-loop"
-        assert loop.running
-    finally:
-        loop.stop()
     assert not loop.running
+    assert loop.submit(answer()).result(LIMIT_S) == 42
+    assert loop.submit(where()).result(LIMIT_S) == "test-loop"
+    assert loop.running
 
 
-def test_stop_cancels_tasks_and_waits_for_their_cleanup() -> None:
-    loop, started, steps = BackgroundLoop("test"), threading.Event(), list[str]()
+def test_stop_cancels_tasks_and_waits_for_their_cleanup(loop: BackgroundLoop) -> None:
+    started, steps = threading.Event(), list[str]()
 
     async def generate():
         try:
@@ -62,8 +56,7 @@ def test_stop_cancels_tasks_and_waits_for_their_cleanup() -> None:
     assert set(steps) == {"generator closed", "task cleaned up"}
 
 
-def test_it_can_be_stopped_twice_and_started_again() -> None:
-    loop = BackgroundLoop("test")
+def test_it_can_be_stopped_twice_and_started_again(loop: BackgroundLoop) -> None:
     loop.stop()
     assert loop.submit(answer()).result(LIMIT_S) == 42
     loop.stop()
@@ -73,8 +66,8 @@ def test_it_can_be_stopped_twice_and_started_again() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "test-loop"]
 
 
-def test_cancelling_the_future_cancels_the_task() -> None:
-    loop, started, ended = BackgroundLoop("test"), threading.Event(), threading.Event()
+def test_cancelling_the_future_cancels_the_task(loop: BackgroundLoop) -> None:
+    started, ended = threading.Event(), threading.Event()
 
     async def work() -> None:
         try:
@@ -83,19 +76,14 @@ def test_cancelling_the_future_cancels_the_task() -> None:
         finally:
             ended.set()
 
-    try:
-        future = loop.submit(work())
-        assert started.wait(LIMIT_S)
-        future.cancel()
-        assert ended.wait(LIMIT_S)
-        assert loop.submit(answer()).result(LIMIT_S) == 42
-    finally:
-        loop.stop()
+    future = loop.submit(work())
+    assert started.wait(LIMIT_S)
+    future.cancel()
+    assert ended.wait(LIMIT_S)
+    assert loop.submit(answer()).result(LIMIT_S) == 42
 
 
-def test_work_may_be_submitted_from_within_and_many_threads_share_one_loop() -> None:
-    loop = BackgroundLoop("test")
-
+def test_work_may_be_submitted_from_within_and_many_threads_share_one_loop(loop: BackgroundLoop) -> None:
     async def outer() -> int:
         return await asyncio.wrap_future(loop.submit(answer()))
 
@@ -107,33 +95,25 @@ def test_work_may_be_submitted_from_within_and_many_threads_share_one_loop() -> 
     def submit() -> None:
         loop.submit(note()).result(LIMIT_S)
 
-    try:
-        assert loop.submit(outer()).result(LIMIT_S) == 42
-        threads = [threading.Thread(target=submit) for _ in range(20)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(LIMIT_S)
-        assert len(names) == 1
-    finally:
-        loop.stop()
+    assert loop.submit(outer()).result(LIMIT_S) == 42
+    threads = [threading.Thread(target=submit) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT_S)
+    assert len(names) == 1
 
 
-def test_stopping_from_within_is_refused() -> None:
-    loop = BackgroundLoop("test")
-
+def test_stopping_from_within_is_refused(loop: BackgroundLoop) -> None:
     async def stop() -> None:
         loop.stop()
 
-    try:
-        with pytest.raises(RuntimeError, match="cannot wait for its own end"):
-            loop.submit(stop()).result(LIMIT_S)
-    finally:
-        loop.stop()
+    with pytest.raises(RuntimeError, match="cannot wait for its own end"):
+        loop.submit(stop()).result(LIMIT_S)
 
 
-def test_a_task_that_will_not_end_is_reported_and_ends_later() -> None:
-    loop, started, release = BackgroundLoop("test"), threading.Event(), threading.Event()
+def test_a_task_that_will_not_end_is_reported_and_ends_later(loop: BackgroundLoop) -> None:
+    started, release = threading.Event(), threading.Event()
 
     async def stubborn() -> None:
         started.set()

@@ -14,31 +14,25 @@ from core.market.feeds import bounded_answers
 from core.market.feeds.bounded_answers import MAX_ANSWER
 from core.market.feeds.failures import RetryVerdict, WrongAnswer, classify_failure
 from core.market.feeds.venues import ccxt_modules, close_exchange, make_exchange
+from tests.core.market.feeds.delta_server import BinanceDeltaServer
 
 MARKETS = {"timezone": "UTC", "serverTime": 0, "rateLimits": [], "symbols": []}
-Respond = Callable[[web.Request], web.Response]
 
 
-def ask(respond: Respond) -> Any:
-    """The answer of a venue on 127.0.0.1 to a request of ccxt."""
+def ask(respond: Callable[[str], Any]) -> Any:
+    """The answer of a venue to a request of ccxt, by its path."""
 
-    async def answer(request: web.Request) -> web.Response:
-        return respond(request)
+    class Answering(BinanceDeltaServer):
+        def _reply(self, path: str) -> Any:
+            return respond(path)
 
     async def scenario() -> Any:
-        app = web.Application()
-        app.router.add_get("/{path:.*}", answer)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        exchange = make_exchange("binance", "BTC/USDT")
-        exchange.urls["api"]["public"] = f"http://127.0.0.1:{runner.addresses[0][1]}/api/v3"
-        try:
-            return await exchange.publicGetExchangeInfo()
-        finally:
-            await close_exchange(exchange)
-            await runner.cleanup()
+        async with Answering() as server:
+            exchange = make_exchange("binance", "BTC/USDT", server.configure)
+            try:
+                return await exchange.publicGetExchangeInfo()
+            finally:
+                await close_exchange(exchange)
 
     return asyncio.run(scenario())
 
@@ -47,23 +41,23 @@ def test_an_answer_that_unpacks_beyond_the_bound_is_given_up() -> None:
     packed = gzip.compress(json.dumps(MARKETS | {"more": " " * MAX_ANSWER}).encode(), 9)
     assert len(packed) < 100_000
     with pytest.raises(WrongAnswer, match="^Binance answers with more than 64 MiB$") as raised:
-        ask(lambda request: web.Response(body=packed, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"}))
+        ask(lambda path: web.Response(body=packed, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"}))
     assert classify_failure(raised.value, "Binance", "A/B").verdict is RetryVerdict.DOUBTFUL
 
 
 def test_a_packed_answer_within_the_bound_is_read() -> None:
     packed = gzip.compress(json.dumps(MARKETS).encode())
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
-    assert ask(lambda request: web.Response(body=packed, headers=headers)) == MARKETS
+    assert ask(lambda path: web.Response(body=packed, headers=headers)) == MARKETS
 
 
 def test_no_redirect_leaves_the_host_and_one_that_stays_is_followed() -> None:
-    def away(request: web.Request) -> web.Response:
+    def away(path: str) -> None:
         raise web.HTTPFound("http://127.0.0.2:9/secret")
 
-    def within(request: web.Request) -> web.Response:
-        if request.path.endswith("/there"):
-            return web.json_response(MARKETS)
+    def within(path: str) -> Any:
+        if path == "there":
+            return MARKETS
         raise web.HTTPFound("/there")
 
     with pytest.raises(WrongAnswer, match=r"^Binance sends the reader on to another host, 127\.0\.0\.2$"):

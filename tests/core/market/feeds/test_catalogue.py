@@ -11,7 +11,6 @@ import pytest
 from core.market.feeds import catalogue
 from core.market.feeds.catalogue import CatalogueUnavailable, exchanges, markets
 from core.market.feeds.venues import make_exchange
-from tests.core.market.feeds.binance_server import BinanceServer, fixture
 
 
 def test_exchanges_with_an_order_book_are_listed_by_name() -> None:
@@ -50,16 +49,22 @@ def test_first_visitors_who_come_together_list_the_exchanges_once(monkeypatch: p
 
 
 def test_markets_of_an_exchange_come_spot_first() -> None:
-    async def scenario() -> list[str]:
-        async with BinanceServer(fixture("spot_ethusdt_20240808")) as server:
+    listed = [
+        ("swap", "ETH/USDT:USDT", True),
+        ("spot", "ETH/USDT", True),
+        ("swap", "BTC/USDT:USDT", True),
+        ("spot", "BTC/USDT", None),
+    ]
+    listed += [("spot", "A/B", False), ("option", "BTC/USD:BTC-261225-9-C", True)]
 
-            def configure(exchange: Any) -> None:
-                server.configure(exchange)
-                exchange.options["fetchMarkets"] = {"types": ["spot", "linear"]}
+    async def load() -> dict[str, dict[str, Any]]:
+        return {symbol: {"type": kind, "symbol": symbol, "active": active} for kind, symbol, active in listed}
 
-            return await markets("binance", configure=configure)
+    def configure(exchange: Any) -> None:
+        exchange.load_markets = load
 
-    assert asyncio.run(scenario()) == ["BTC/USDT", "ETH/USDT", "BTC/USDT:USDT", "ETH/USDT:USDT"]
+    found = asyncio.run(markets("binance", configure=configure))
+    assert found == ["BTC/USDT", "ETH/USDT", "BTC/USDT:USDT", "ETH/USDT:USDT"]
 
 
 def test_an_exchange_that_does_not_answer_is_said_not_to() -> None:

@@ -1,6 +1,7 @@
 """No fault of a venue leaves a wrong row (D27): recorded with the real ccxt, compared with the venue's own book."""
 
 import asyncio
+import contextlib
 import json
 import math
 from collections.abc import Awaitable, Callable
@@ -9,17 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aiohttp import web
 
 from core.market.book import OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import Backoff
-from core.market.feeds.live import LiveFeed
 from core.market.feeds.market_judge import FeedMemory, MarketJudge, Timeouts
 from core.market.feeds.protocol import FeedState
 from core.market.feeds.requested_books import Asks, RequestedBooks
-from tests.core.market.feeds.binance_server import BinanceServer, fixture
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
-from tests.core.market.feeds.virtual_market import Market, cut, followed, lose, swap
+from tests.core.market.feeds.replay_server import BinanceEthReplay, BinanceReplay
+from tests.core.market.feeds.virtual_market import Market, cut, drop, followed, lose, misprint, swap
 from tests.core.market.feeds.virtual_time import virtually
 
 QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
@@ -28,19 +29,15 @@ QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
 # -- Binance ----------------------------------------------------------------------------------------------------------
 
 
-async def no_json(server: BinanceServer) -> None:
-    server.next_depth()
+async def no_json(server: BinanceReplay) -> None:
+    server.step()
     await server.send("\x00<html>Bad gateway</html>")
 
 
-async def missing_field(server: BinanceServer) -> None:
-    await server.send(json.dumps({**server.next_depth(), "a": [[]]}))
-
-
-async def size_of(server: BinanceServer, size: Any) -> None:
-    message = server.next_depth()
-    price = sorted(server.asks, key=float)[0]
-    await server.send(json.dumps({**message, "a": [*message["a"], [price, size]]}))
+async def missing_field(server: BinanceReplay) -> None:
+    message = json.loads(server.step())
+    message["data"]["a"] = [[]]
+    await server.send(json.dumps(message))
 
 
 @pytest.mark.parametrize(
@@ -49,105 +46,92 @@ async def size_of(server: BinanceServer, size: Any) -> None:
         cut,
         no_json,
         missing_field,
-        lambda server: size_of(server, "NaN"),
-        lambda server: size_of(server, math.nan),
-        lambda server: size_of(server, "1e308"),
+        misprint,
+        lambda server: server.send(server.misprint(math.nan)),
+        lambda server: server.send(server.misprint("1e308")),
         swap,
     ],
     ids=["truncated", "no JSON", "a level without numbers", "size 'NaN'", "size NaN", "size 1e308", "reordered"],
 )
 def test_a_bad_message_leaves_no_wrong_row(fault: Callable[[Any], Awaitable[None]], tmp_path: Path) -> None:
     async def scenario(market: Market) -> None:
-        await begun(market)
+        await market.until_recorded(4)
         market.moves = False
         await fault(market.server)
         await asyncio.sleep(0.6)  # two rows, before the next message puts some of these faults right
         market.moves = True
         await market.until_recorded(4)
 
-    market = followed(ethusdt(), tmp_path, scenario, moves=False)
+    market = followed(BinanceEthReplay(), tmp_path, scenario)
     assert market.wrong() == [] and market.count >= 8
     assert not any("html" in said for said in market.said)
 
 
-def ethusdt() -> BinanceServer:
-    return BinanceServer(fixture("spot_ethusdt_20240808"))
-
-
-async def begun(market: Market) -> None:
-    """Until the market moves, and four rows are recorded."""
-    await asyncio.wait_for(market.server.subscribed.wait(), 30)
-    market.server.start_history()
-    market.moves = True
-    await market.until_recorded(4)
+async def ping(server: BinanceReplay) -> None:
+    """Send a heartbeat, and wait a little."""
+    for socket in list(server.sockets):
+        with contextlib.suppress(ConnectionError):
+            await socket.ping()
+    await asyncio.sleep(0.1)
 
 
 def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_path: Path) -> None:
     async def scenario(market: Market) -> None:
-        await begun(market)
+        await market.until_recorded(4)
         market.moves, before = False, market.count
         while not market.breaks:
-            market.server.next_depth()
-            await market.server.ping()
-            await asyncio.sleep(0.1)
+            market.server.step()
+            await ping(market.server)
         assert market.count <= before + 1
+        assert market.breaks == ["Binance stopped sending while its book moved on; connecting again."]
         market.moves = True
         await market.until_recorded(4)
 
-    assert followed(ethusdt(), tmp_path, scenario, moves=False).wrong() == []
+    assert followed(BinanceEthReplay(), tmp_path, scenario).wrong() == []
 
 
 def test_a_market_that_stands_still_is_confirmed_by_asking(tmp_path: Path) -> None:
     """Ten quiet seconds of a real market, heartbeats alone, and every row of them right."""
 
     async def scenario(market: Market) -> None:
-        await begun(market)
+        await market.until_recorded(4)
         market.moves, before = False, market.count
         while market.count < before + 20:
-            await market.server.ping()
-            await asyncio.sleep(0.1)
+            await ping(market.server)
 
-    market = followed(ethusdt(), tmp_path, scenario, moves=False)
+    market = followed(BinanceEthReplay(), tmp_path, scenario)
     assert market.wrong() == [] and (np.diff(market.rows().timestamps) == 250).all()
 
 
 @pytest.mark.parametrize("garbled", ["{", '{"symbols": []}', '{"symbols": [{"symbol": "ETHUSDT"}]}', "null", "<html>busy</html>"])
-def test_a_garbled_list_of_markets_is_asked_for_again(garbled: str) -> None:
-    async def scenario() -> None:
-        async with BinanceServer(fixture("spot_ethusdt_20240808"), lists=[garbled] * 3) as server:
-            feed = LiveFeed("binance", "ETH/USDT", configure=server.configure, backoff=QUICK)
-            events = feed.events()
-            async for event in events:
-                if getattr(event, "state", None) is FeedState.LIVE:
-                    break
-                assert "html" not in getattr(event, "message", "")
-            await events.aclose()  # type: ignore[attr-defined]
+def test_a_garbled_list_of_markets_is_asked_for_again(garbled: str, tmp_path: Path) -> None:
+    class Busy(BinanceDeltaServer):
+        left = 3
 
-    virtually(scenario())
+        def _reply(self, path: str) -> Any:
+            self.left -= path.endswith("exchangeInfo")
+            return super()._reply(path) if self.left < 0 else web.Response(text=garbled, content_type="application/json")
+
+    market = followed(Busy(), tmp_path, lambda market: market.until_recorded(1), backoff=QUICK)
+    assert market.breaks and not any("html" in said for said in market.said)
 
 
-@pytest.mark.parametrize("way", ["handshake", "failing"])
-def test_retry_after_is_honoured(way: str) -> None:
-    async def scenario() -> None:
-        server = BinanceServer(fixture("spot_ethusdt_20240808"), retry_after="2")
-        setattr(server, way, 429)
-        async with server:
-            feed = LiveFeed("binance", "ETH/USDT", configure=server.configure, backoff=QUICK, trades=False)
-            events = feed.events()
-            while len(server.refusals) < 2:
-                event = await anext(events)  # type: ignore[call-overload]
-            assert event.message == "Binance asks for fewer requests; trying again in 2 s."
-            assert server.refusals[-1] - server.refusals[0] >= 1.9
-            await events.aclose()  # type: ignore[attr-defined]
-
-    virtually(scenario())
+@pytest.mark.parametrize("refused", ["refuses_requests", "refuses_sockets"])
+def test_retry_after_is_honoured(refused: str, tmp_path: Path) -> None:
+    server = BinanceDeltaServer()
+    server.retry_after = "2"
+    setattr(server, refused, 429)
+    market = followed(server, tmp_path, lambda market: market.until(lambda: len(market.breaks) == 2), backoff=QUICK)
+    assert market.breaks == ["Binance asks for fewer requests; trying again in 2 s."] * 2
+    first, second = [when for when, one in market.events if getattr(one, "state", None) is FeedState.RECONNECTING]
+    assert second - first >= 1.9
 
 
 # -- venues that ccxt does not check ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", [KrakenServer, BybitServer, UnnumberedBybitServer])
-@pytest.mark.parametrize("fault", [lose, swap, cut])
+@pytest.mark.parametrize("fault", [lose, swap, cut, drop])
 def test_a_lost_or_reordered_update_leaves_no_wrong_row(make: type[DeltaServer], fault: Any, tmp_path: Path) -> None:
     server = make()
 
@@ -172,6 +156,7 @@ def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(make: typ
     market = followed(server, tmp_path, lambda market: market.until_recorded(6), timeouts=timeouts)
     assert server.asked >= 1  # before the first message
     assert market.wrong() == []
+    assert market.feed.tick == 0.1  # the venue's own step of price
 
 
 def test_a_book_asked_for_before_the_first_message_holds_from_its_arrival() -> None:

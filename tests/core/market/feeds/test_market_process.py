@@ -1,3 +1,4 @@
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -22,32 +23,29 @@ def play(seed: int, history: list[tuple[MarketSettings, int]]):
 
 @settings(deadline=None, max_examples=50)
 @given(seeds, histories)
-def test_every_book_is_sound_and_on_the_tick_grid(seed: int, history: list[tuple[MarketSettings, int]]) -> None:
-    for now, step in play(seed, history):
-        assert first_fault(step.levels[None]) is None  # ten levels, sorted, positive, not crossed
-        ticks = step.levels[0::2] * 100
-        np.testing.assert_allclose(ticks, np.rint(ticks), rtol=0, atol=1e-6)
-        lots = step.levels[1::2] * LOT
-        np.testing.assert_allclose(lots, np.rint(lots), rtol=0, atol=1e-6)
-        assert round((step.levels[0] - step.levels[2]) * 100) == now.spread_ticks
-
-
-@settings(deadline=None, max_examples=50)
-@given(seeds, histories)
-def test_trades_are_at_the_touch_and_no_larger_than_it(seed: int, history: list[tuple[MarketSettings, int]]) -> None:
-    for _, step in play(seed, history):
+def test_every_book_is_sound_trades_are_at_the_touch_and_a_seed_gives_one_market(
+    seed: int, history: list[tuple[MarketSettings, int]]
+) -> None:
+    settings_now, steps = zip(*play(seed, history), strict=True)
+    books = np.array([step.levels for step in steps])
+    assert first_fault(books) is None  # ten levels, sorted, positive, not crossed
+    for whole in (books[:, 0::2] * 100, books[:, 1::2] * LOT):  # ticks and lots
+        np.testing.assert_allclose(whole, np.rint(whole), rtol=0, atol=1e-6)
+    assert np.rint((books[:, 0] - books[:, 2]) * 100).tolist() == [now.spread_ticks for now in settings_now]
+    for step in steps:
         for price, size, side in step.trades:
             best_price, best_size = step.levels[:2] if side == "buy" else step.levels[2:4]
             assert price == best_price
             assert 0 < size <= best_size
+    _, again = zip(*play(seed, history), strict=True)
+    np.testing.assert_array_equal([step.levels for step in again], books)
+    assert [step.trades for step in again] == [step.trades for step in steps]
 
 
-@settings(deadline=None, max_examples=50)
-@given(seeds, histories)
-def test_the_same_seed_and_history_give_the_same_market(seed: int, history: list[tuple[MarketSettings, int]]) -> None:
-    for (_, one), (_, other) in zip(play(seed, history), play(seed, history), strict=True):
-        np.testing.assert_array_equal(one.levels, other.levels)
-        assert one.trades == other.trades
+@cache
+def undisturbed(seed: int) -> np.ndarray:
+    """Books (2000, 40) of a market as it is set by default."""
+    return np.array([step.levels for _, step in play(seed, [(MarketSettings(), 2_000)])])
 
 
 def mids(steps) -> np.ndarray:
@@ -80,7 +78,7 @@ def test_sizes_lean_before_the_price_moves() -> None:
     """Without any pressure set, the book's imbalance predicts the next seconds."""
     correlations = []
     for seed in range(10):
-        books = np.array([step.levels for _, step in play(seed, [(MarketSettings(), 2_000)])])
+        books = undisturbed(seed)
         lean = np.log(books[:, 3:12:4].sum(axis=1) / books[:, 1:12:4].sum(axis=1))
         mid = (books[:, 0] + books[:, 2]) / 2
         correlations.append(np.corrcoef(lean[:-40], mid[40:] - mid[:-40])[0, 1])
@@ -88,11 +86,10 @@ def test_sizes_lean_before_the_price_moves() -> None:
 
 
 def test_queues_stay_on_their_prices_and_the_price_rests_now_and_then() -> None:
-    steps = [step.levels for _, step in play(3, [(MarketSettings(), 2_000)])]
-    books = np.array(steps)
+    books = undisturbed(3)
     assert 0.02 < np.mean(np.diff(books[:, 0] + books[:, 2]) != 0) < 0.5
     same = total = 0
-    for before, after in pairwise(steps):
+    for before, after in pairwise(books):
         kept = dict(zip(before[2::4].tolist(), before[3::4].tolist(), strict=True))
         for price, size in zip(after[2::4].tolist(), after[3::4].tolist(), strict=True):
             if price in kept:

@@ -100,8 +100,8 @@ def test_every_row_comes_out_once_in_order_with_its_time(tmp_path: Path, name: s
     assert (feed.length, feed.duration, feed.position, feed.span_ms[0]) == (300, 75.0, 299, START_MS)
 
 
-@pytest.mark.parametrize("speed", SPEEDS)
-def test_rows_come_on_time_at_every_speed_and_do_not_drift(tmp_path: Path, speed: float) -> None:
+@pytest.mark.parametrize("speed", [SPEEDS[0], 1.0, SPEEDS[-1]])
+def test_rows_come_on_time_and_do_not_drift(tmp_path: Path, speed: float) -> None:
     random = np.random.default_rng(7)
 
     async def scenario(loop: VirtualLoop) -> list[float]:

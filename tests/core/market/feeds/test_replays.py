@@ -4,17 +4,16 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from core.market.feeds.live import LiveFeed
 from core.market.feeds.market_judge import Timeouts
 from core.market.feeds.protocol import FeedState
 from core.market.feeds.stream_checks import VENUES
-from core.market.session import MarketSession
 from tests.core.market.feeds.delta_server import BybitServer, KrakenServer, VenueServer
 from tests.core.market.feeds.replay_server import (
     REPLAYS,
+    BinanceReplay,
+    BinanceUsdmReplay,
     BitfinexReplay,
     GeminiReplay,
     KrakenFuturesReplay,
@@ -23,8 +22,6 @@ from tests.core.market.feeds.replay_server import (
     Replay,
 )
 from tests.core.market.feeds.virtual_market import Market, cut, followed, lose, misprint, swap
-from tests.core.market.feeds.virtual_time import virtually
-from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 
 PLAYED_S = 4.0
 
@@ -35,30 +32,25 @@ def strange(market: Market) -> int:
     return sum(levels.tobytes() not in known for levels in market.books)
 
 
-async def until_equal(market: Market) -> None:
-    """Until the newest book is the venue's."""
-    await market.until(lambda: bool(market.books) and np.array_equal(market.books[-1], market.server.top()))
-
-
 @pytest.mark.parametrize("make", REPLAYS)
 def test_every_book_of_a_capture_is_the_venues(make: type[Replay], tmp_path: Path) -> None:
     async def scenario(market: Market) -> None:
         market.pace_s = PLAYED_S / len(market.server)
         await market.until(lambda: not market.server.left)
-        await until_equal(market)
+        await market.until_equal()
 
     market = followed(make(), tmp_path, scenario)
     assert (strange(market), market.breaks) == (0, [])
     assert len(market.books) > 10
 
 
-@pytest.mark.parametrize("make", [BitfinexReplay, KrakenFuturesReplay, OkxReplay])
+@pytest.mark.parametrize("make", [BinanceReplay, BinanceUsdmReplay, BitfinexReplay, KrakenFuturesReplay, OkxReplay])
 def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: type[Replay], tmp_path: Path) -> None:
     async def scenario(market: Market) -> None:
         server = market.server
         await market.until(lambda: len(market.books) >= 8)
         market.moves = False
-        await until_equal(market)
+        await market.until_equal()
         assert market.breaks == []
         asked = server.asked
         await server.until_lasting()
@@ -66,7 +58,9 @@ def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: 
         for _ in range(3):
             await server.send(server.step())
         await market.until(lambda: bool(market.breaks), 20.0)
-        await until_equal(market)
+        (broken,) = [one for one in market.statuses if one.state is FeedState.RECONNECTING]
+        assert broken.gap and broken.resync and broken.message.endswith(" went missing; connecting again.")
+        await market.until_equal()
         assert server.snapshots == 2
         assert server.asked <= asked + 2  # noticed by the message, not by asking
 
@@ -92,30 +86,22 @@ def test_no_fault_of_a_captured_venue_leaves_a_wrong_row_and_the_feed_is_live_ag
     assert market.wrong(1.0) == [] and market.statuses[-1].state is FeedState.LIVE
 
 
-def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(tmp_path: Path) -> None:
-    predictor = tiny_predictor(tmp_path, real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
+@pytest.mark.parametrize(
+    ("make", "late_s", "words", "options"),
+    [
+        (GeminiReplay, 0.0, "has given the same book for 2 s", {"transport": "poll", "timeouts": Timeouts(still_s=2.0)}),
+        (BybitServer, 5.0, "Lagging 5.", {}),
+    ],
+)
+def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(
+    make: type[VenueServer], late_s: float, words: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    async def scenario(market: Market) -> None:
+        await market.until(lambda: words in market.session.status_now()[1], 40.0)
 
-    async def told(server: VenueServer, words: str, **options: Any) -> None:
-        """Until the page says so."""
-        feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, trades=False, **options)
-        session = MarketSession(feed, predictor)
-        task = asyncio.create_task(session.run())
-        async with asyncio.timeout(40):
-            while words not in session.status_now()[1]:
-                await server.send(server.step() if server.sockets else "")
-                await asyncio.sleep(0.02)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    async def scenario() -> None:
-        async with GeminiReplay() as still, BybitServer() as late:
-            late.stamp_s = -5.0
-            timeouts = Timeouts(still_s=2.0)
-            await asyncio.gather(
-                told(still, "has given the same book for 2 s", transport="poll", timeouts=timeouts), told(late, "Lagging 5.")
-            )
-
-    virtually(scenario())
+    server = make()
+    server.stamp_s = -late_s
+    followed(server, tmp_path, scenario, **options)
 
 
 def test_the_table_of_venues_says_what_was_tried() -> None:

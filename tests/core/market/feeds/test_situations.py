@@ -10,7 +10,14 @@ import pytest
 
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.situations import Since, Situation, Situations, lag_situation, said_of, situation_of, span_of
-from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, HtxServer, KrakenServer
+from tests.core.market.feeds.delta_server import (
+    BinanceDeltaServer,
+    BybitServer,
+    DeltaServer,
+    HtxServer,
+    KrakenServer,
+    UnnumberedBybitServer,
+)
 from tests.core.market.feeds.trading_servers import Sold, TradingKraken
 from tests.core.market.feeds.virtual_market import Market, followed
 
@@ -37,24 +44,15 @@ def leave_none(server: DeltaServer) -> None:
     server.bids.clear()
 
 
-STATES: dict[Situation, Callable[[Any], object]] = {
-    Situation.LOCKED: lock,
-    Situation.CROSSED: cross,
-    Situation.NO_ASKS: lambda server: server.asks.clear(),
-    Situation.NO_BIDS: lambda server: server.bids.clear(),
-    Situation.EMPTY: leave_none,
-    Situation.FEW: leave_five,
+STATES: dict[Situation, tuple[Callable[[Any], object], str]] = {
+    Situation.LOCKED: (lock, "locked since"),
+    Situation.CROSSED: (cross, "crossed since"),
+    Situation.NO_ASKS: (lambda server: server.asks.clear(), "no asks since"),
+    Situation.NO_BIDS: (lambda server: server.bids.clear(), "no bids since"),
+    Situation.EMPTY: (leave_none, "empty since"),
+    Situation.FEW: (leave_five, "few levels (5) since"),
 }
-WORDS = {
-    Situation.LOCKED: "locked since",
-    Situation.CROSSED: "crossed since",
-    Situation.NO_ASKS: "no asks since",
-    Situation.NO_BIDS: "no bids since",
-    Situation.EMPTY: "empty since",
-    Situation.FEW: "few levels (5) since",
-    Situation.HALTED: "halted since",
-}
-
+"""How a book comes to be such a one, and what is said of it."""
 
 EVERY = [
     (kind, SERVERS[(place + also) % len(SERVERS)], transport)
@@ -69,16 +67,17 @@ def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
     kind: Situation, make: type[DeltaServer], transport: str, tmp_path: Path
 ) -> None:
     times: dict[str, float] = {}
+    make_odd, words = STATES[kind]
 
     async def scenario(market: Market) -> None:
         await market.until_recorded()
-        times["began"], since = market.now(), CLOCK.now_ms()
-        await market.change(STATES[kind])
+        since = CLOCK.now_ms()
+        await market.change(make_odd)
         await asyncio.sleep(4.0)
         (state,) = [one for one in market.situations if one.kind is not Situation.ASKED]
         assert (state.kind, state.amount) == (kind, 5 if kind is Situation.FEW else 0)
         assert -50 <= state.since_ms - since < 1_500
-        assert WORDS[kind] in market.said[-1] and "row" not in market.said[-1].replace("no rows", "")
+        assert words in market.said[-1] and "row" not in market.said[-1].replace("no rows", "")
         rows = market.count
         await asyncio.sleep(LASTS_S - 4.0)
         assert market.count == rows and not market.ended
@@ -91,6 +90,7 @@ def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
     market = followed(make(), tmp_path, scenario, transport=transport)
     assert market.first_book(times["over"]) <= BACK_S
     assert [hole for hole in market.holes() if hole > 1.0] == [pytest.approx(LASTS_S, abs=2.0)]
+    assert market.wrong(1.5 if transport == "poll" else 0.45) == []
     assert not market.breaks
 
 
@@ -275,17 +275,12 @@ def test_a_level_of_size_zero_is_no_level(tmp_path: Path) -> None:
     followed(Zeros(), tmp_path, scenario, transport="poll")
 
 
-class WithoutRequests(BybitServer):
+class WithoutRequests(UnnumberedBybitServer):
     """A venue like Derive: its stream has no numbers that say anything, and no book can be asked for."""
 
     def configure(self, exchange: Any) -> None:
         super().configure(exchange)
         exchange.has["fetchOrderBook"] = False
-
-    def _delta(self, changes: Any) -> dict[str, Any]:
-        message = super()._delta(changes)
-        message["data"]["u"] *= 3
-        return message
 
 
 def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path) -> None:
@@ -307,10 +302,7 @@ def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path) 
 
 
 def test_comparisons_that_never_succeed_are_no_check(tmp_path: Path) -> None:
-    class Silent(WithoutRequests):
-        def configure(self, exchange: Any) -> None:
-            BybitServer.configure(self, exchange)
-
+    class Silent(UnnumberedBybitServer):
         def _reply(self, path: str) -> Any:
             return {"retCode": 10_000, "retMsg": "busy", "result": {}} if "orderbook" in path else super()._reply(path)
 
@@ -323,11 +315,8 @@ def test_comparisons_that_never_succeed_are_no_check(tmp_path: Path) -> None:
 
 
 def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path) -> None:
-    class Other(WithoutRequests):
+    class Other(UnnumberedBybitServer):
         """Its stream is never the book that it gives on request."""
-
-        def configure(self, exchange: Any) -> None:
-            BybitServer.configure(self, exchange)
 
         def _book(self, depth: int) -> dict[str, Any]:
             book = super()._book(depth)

@@ -127,8 +127,9 @@ def followed(server: Trading, folder: Path, scenario: Any) -> Market:
     )
 
 
-def over_three_cuts(server: Trading, folder: Path, *, ids: bool) -> None:
-    rng, count = np.random.default_rng(7), 0
+@pytest.mark.parametrize(("make", "ids"), [(TradingKraken, True), (TradingGemini, False)])
+def test_each_trade_is_there_once_over_three_cuts(make: type[Trading], ids: bool, tmp_path: Path) -> None:
+    rng, count, server = np.random.default_rng(7), 0, make()
 
     def some(many: int) -> list[Sold]:
         nonlocal count
@@ -155,7 +156,7 @@ def over_three_cuts(server: Trading, folder: Path, *, ids: bool) -> None:
             await market.until(lambda cut=cut: len(breaks(market)) == cut + 1)
         await asyncio.sleep(0.5)
 
-    market = followed(server, folder, scenario)
+    market = followed(server, tmp_path, scenario)
     view = market.session.view(4_800)
     expected = Counter(one.numbers for one in server.traded)
     assert sum(expected.values()) == count == 59
@@ -169,11 +170,6 @@ def over_three_cuts(server: Trading, folder: Path, *, ids: bool) -> None:
     assert len(times) == 3 and all(since <= until for since, until in times)
     assert view.breaks.tolist() == [[float(since), float(until)] for since, until in times if until >= view.timestamps[0]]
     assert [(one["timestamp"], one["until"]) for one in market.table("events") if one["kind"] == "trades"] == times
-
-
-@pytest.mark.parametrize(("make", "ids"), [(TradingKraken, True), (TradingGemini, False)])
-def test_each_trade_is_there_once_over_three_cuts(make: type[Trading], ids: bool, tmp_path: Path) -> None:
-    over_three_cuts(make(), tmp_path, ids=ids)
 
 
 def test_trades_without_a_time_are_said_with_their_count(tmp_path: Path) -> None:

@@ -112,6 +112,15 @@ class Market:
     def books(self) -> list[FloatArray]:
         return [one.levels for _, one in self.events if isinstance(one, OrderBookSnapshot)]
 
+    @property
+    def newest(self) -> OrderBookSnapshot | None:
+        """The newest book of the feed."""
+        return next((one for _, one in reversed(self.events) if isinstance(one, OrderBookSnapshot)), None)
+
+    async def until_equal(self) -> None:
+        """Until the newest book is the venue's."""
+        await self.until(lambda: self.newest is not None and np.array_equal(self.newest.levels, self.server.top()))
+
     def first_book(self, after_s: float) -> float:
         """Seconds from a time to the first book after it."""
         return next(when for when, one in self.events if when >= after_s and isinstance(one, OrderBookSnapshot)) - after_s
@@ -178,6 +187,12 @@ async def swap(server: VenueServer) -> None:
 
 async def cut(server: VenueServer) -> None:
     await server.send(server.step(SEVENTH)[:-30])
+
+
+async def drop(server: VenueServer) -> None:
+    """The connection, while the world goes on."""
+    server.cut()
+    server.step(SEVENTH)
 
 
 async def misprint(server: Any) -> None:

@@ -51,12 +51,6 @@ def test_a_batch_of_long_lines_is_bounded_by_its_bytes(tmp_path: Path, monkeypat
     assert [len(lines) for lines in batches] == [10, 10, 5, 1] and batches[-1] == [b"last"]
 
 
-def test_a_good_file_is_inspected_alike_in_a_process_of_its_own() -> None:
-    shares: list[float] = []
-    assert bounded.inspect({SAMPLE.name: SAMPLE}, progress=shares.append) == conversion.inspect({SAMPLE.name: SAMPLE})
-    assert shares and max(shares) <= 1.0
-
-
 @pytest.mark.skipif(os.name != "posix", reason="other systems know no such limits")
 def test_time_and_memory_end_the_process_and_not_this_one(tmp_path: Path) -> None:
     files = packed_csv(tmp_path / "rows.csv.gz", SLOW, 250_000, HEADER.encode() + b"\n")
@@ -64,19 +58,29 @@ def test_time_and_memory_end_the_process_and_not_this_one(tmp_path: Path) -> Non
         bounded.inspect(files, limits=Budget(seconds=1))
     with pytest.raises(FormatError, match="takes more memory than it may"):
         bounded.inspect(files, limits=Budget(seconds=60, mib=32))
-    assert not [child for child in psutil.Process().children() if "core.market.formats.bounded" in child.cmdline()]
+    assert not processes()
 
 
-def test_a_file_is_converted_alike_in_a_process_of_its_own(tmp_path: Path) -> None:
+def processes() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "core.market.formats.bounded" in child.cmdline()]
+
+
+def test_a_file_is_inspected_and_converted_alike_in_a_process_of_its_own(tmp_path: Path, one_process: pytest.MonkeyPatch) -> None:
     files, shares = {SAMPLE.name: SAMPLE}, list[float]()
     found = conversion.inspect(files)
+    assert bounded.inspect(files, progress=shares.append) == found
+    assert shares and max(shares) <= 1.0
+    shares.clear()
     one, other = tmp_path / "one" / SAMPLE.name, tmp_path / "other" / SAMPLE.name
     here = conversion.convert(files, one, market="BTC/USDT", seen=found)
     assert bounded.convert(files, other, found, market="BTC/USDT", progress=shares.append) == here
     assert [file.read_bytes() for file in written(one.parent)] == [file.read_bytes() for file in written(other.parent)]
     assert shares and max(shares) <= 1.0
+    assert len(processes()) == 1
+    one_process.undo()
     with pytest.raises(FormatError, match="there is a recording .* already"):
         bounded.convert(files, other, found, market="BTC/USDT")
+    assert not processes()
 
 
 def written(folder: Path) -> list[Path]:
@@ -130,4 +134,4 @@ def test_who_goes_away_ends_the_process_and_a_third_file_waits(tmp_path: Path) -
     with pytest.raises(InterruptedError):
         bounded.inspect(files, progress=gone)
     assert len(third) == 1
-    assert not [child for child in psutil.Process().children() if "core.market.formats.bounded" in child.cmdline()]
+    assert not processes()

@@ -1,6 +1,6 @@
 """Each format: rows that come out as they went in, and bad rows named by their number.
 
-LOBSTER's, tardis.dev's and FI-2010's files are made here to their published descriptions, from a real book's rows.
+Files of others are made from a real book's rows (`other_files`).
 """
 
 import gzip
@@ -18,10 +18,10 @@ from core.market.grid import segments
 from core.market.store import index
 from core.market.store.index import list_recordings
 from core.market.times import why_not
+from tests.core.market.formats.other_files import Files, fi2010, lobster, tardis
 from tests.core.market.helpers import frame_from_rows, read_trades
 
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
-Files = dict[str, Path]
 
 
 @pytest.fixture(scope="module")
@@ -39,45 +39,18 @@ def own_parquet(folder: Path, rows: BookRows) -> Files:
     return {path.name: path}
 
 
-def tardis(folder: Path, rows: BookRows) -> Files:
-    """exchange,symbol,timestamp,local_timestamp,asks[0].price,asks[0].amount,bids[0].price,bids[0].amount,...; ten given."""
-    names = [f"{side}[{i}].{what}" for i in range(25) for side in ("asks", "bids") for what in ("price", "amount")]
-    lines = [",".join(["exchange", "symbol", "timestamp", "local_timestamp", *names])]
-    for when, levels in zip(rows.timestamps, rows.levels, strict=True):
-        cells = [*(f"{value:.10g}" for value in levels), *[""] * 60]
-        lines.append(",".join(["binance", "BTCUSDT", str(when * 1000 - 3), str(when * 1000), *cells]))
-    path = folder / "binance_book_snapshot_25_2024-08-08_BTCUSDT.csv.gz"
-    path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
-    return {path.name: path}
+def tardis_day(folder: Path, rows: BookRows) -> Files:
+    return tardis(folder, rows, "binance_book_snapshot_25_2024-08-08_BTCUSDT.csv.gz")
 
 
-def lobster(folder: Path, rows: BookRows) -> Files:
-    """Books and messages of the same lines; dollars times 10,000; the eleventh level is empty."""
-    stem = "GOOG_2012-06-21_34200000_57600000"
-    books, messages = [], []
-    for row, levels in enumerate(rows.levels):
-        cells = np.round(levels * 1e4 if row < 0 else levels).astype(int).tolist()
-        cells[0::4] = np.round(levels[0::4] * 1e4).astype(int).tolist()
-        cells[2::4] = np.round(levels[2::4] * 1e4).astype(int).tolist()
-        cells[1::4] = np.ceil(levels[1::4]).astype(int).tolist()
-        cells[3::4] = np.ceil(levels[3::4]).astype(int).tolist()
-        books.append(",".join(map(str, [*cells, 9999999999, 0, -9999999999, 0])))
-        kind = 4 if row == 7 else 1
-        when, price = 34200 + row / 4 - 3e-4 * (row > 0), cells[0]
-        messages.append(f"{when:.9f},{kind},{16113575 + row},18,{price},{-1 if row == 7 else 1}")
-    for name, lines in (("orderbook", books), ("message", messages)):
-        (folder / f"{stem}_{name}_11.csv").write_text("\n".join(lines) + "\n")
-    return {path.name: path for path in sorted(folder.glob("GOOG*.csv"))}
+def lobster_day(folder: Path, rows: BookRows) -> Files:
+    """The eleventh level is empty."""
+    return lobster(folder, rows, "GOOG_2012-06-21", levels=11, empty=1, executed=7)
 
 
-def fi2010(folder: Path, rows: BookRows) -> Files:
-    """149 lines of as many numbers as there are events; two stocks, the second at twice the price."""
-    whole = np.concatenate([rows.levels[:200], rows.levels[200:] * 2.0])
-    values = np.concatenate([whole / 1e5, np.ones((len(whole), 109))], axis=1)
-    path = folder / "Train_Dst_NoAuction_DecPre_CF_1.txt"
-    np.savetxt(path, values.T, fmt="%.10e", delimiter="   ", newline="\n   ", header="", comments="")
-    path.write_text("   " + path.read_text().rstrip() + "\n")
-    return {path.name: path}
+def two_stocks(folder: Path, rows: BookRows) -> Files:
+    """The second at twice the price."""
+    return fi2010(folder, np.concatenate([rows.levels[:200], rows.levels[200:] * 2.0]))
 
 
 def converted(files: Files, folder: Path) -> tuple[Inspection, BookRows, Path]:
@@ -90,7 +63,7 @@ def converted(files: Files, folder: Path) -> tuple[Inspection, BookRows, Path]:
     return found, made, path
 
 
-@pytest.mark.parametrize(("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis, "tardis")])
+@pytest.mark.parametrize(("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis_day, "tardis")])
 def test_rows_come_out_as_they_went_in(
     tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], key: str
 ) -> None:
@@ -145,7 +118,7 @@ def test_unconnected_windows_stay_apart(tmp_path: Path, rows: BookRows) -> None:
 
 
 def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: BookRows) -> None:
-    found, made, path = converted(lobster(tmp_path, rows), tmp_path)
+    found, made, path = converted(lobster_day(tmp_path, rows), tmp_path)
     assert (found.form, found.market, found.books, found.levels, found.problem_count) == ("lobster", "GOOG", 300, 10, 0)
     assert datetime.fromtimestamp(found.start_ms / 1e3, UTC) == datetime(2012, 6, 21, 13, 30, tzinfo=UTC)  # 9:30, summer time
     np.testing.assert_allclose(made.levels[:, 0::2], rows.levels[:, 0::2], rtol=1e-9)
@@ -160,7 +133,7 @@ def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: Boo
 
 
 def test_fi2010_is_a_column_an_event_and_its_stocks_are_apart(tmp_path: Path, rows: BookRows) -> None:
-    found, made, _path = converted(fi2010(tmp_path, rows), tmp_path)
+    found, made, _path = converted(two_stocks(tmp_path, rows), tmp_path)
     assert (found.form, found.books, found.levels, found.problem_count) == ("fi2010", 300, 10, 0)
     assert [piece.stop - piece.start for piece in segments(made.timestamps)] == [200, 100]
     np.testing.assert_allclose(made.levels[:200], rows.levels[:200] / 1e5, rtol=1e-9)
@@ -209,11 +182,11 @@ def spoil(path: Path, line: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("write", "file", "line", "text", "what"),
     [
-        (tardis, "binance", 8, "a,b,c", "has 3 fields: 104 are right"),
-        (tardis, "binance", 8, ",".join(["x"] * 104), "has 'x' in column asks[0].price: a number is right"),
-        (lobster, "GOOG_2012-06-21_34200000_57600000_orderbook_11", 9, "1,2,3", "has 3 fields: 44 are right"),
-        (lobster, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1,2", "of the messages has 2 fields: 6 are right"),
-        (lobster, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1.0,1,1,1,1,1", "goes back in time: messages must be"),
+        (tardis_day, "binance", 8, "a,b,c", "has 3 fields: 104 are right"),
+        (tardis_day, "binance", 8, ",".join(["x"] * 104), "has 'x' in column asks[0].price: a number is right"),
+        (lobster_day, "GOOG_2012-06-21_34200000_57600000_orderbook_11", 9, "1,2,3", "has 3 fields: 44 are right"),
+        (lobster_day, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1,2", "of the messages has 2 fields: 6 are right"),
+        (lobster_day, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1.0,1,1,1,1,1", "goes back in time: messages must be"),
     ],
 )
 def test_a_bad_line_of_each_kind_is_named(
@@ -233,11 +206,9 @@ def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows:
 
     with pytest.raises(FormatError, match="notes.txt is of no known format: Attention Observatory, tardis.dev"):
         inspect(text("notes.txt", "hello"))
-    with pytest.raises(FormatError, match="empty.csv is empty: a file with order books is right"):
-        inspect(text("empty.csv", ""))
     with pytest.raises(FormatError, match="lacks the column ask_size_1"):
         inspect(text("few.csv", "timestamp,ask_price_1,bid_price_1\n1,2,1\n"))
-    (packed,) = tardis(tmp_path, rows[:40]).values()
+    (packed,) = tardis_day(tmp_path, rows[:40]).values()
     whole = packed.read_bytes()
     packed.write_bytes(whole[:-40])
     with pytest.raises(FormatError, match="ends early or is damaged"):
@@ -247,13 +218,13 @@ def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows:
         inspect(text("none.csv", header + "\n"))
     with pytest.raises(FormatError, match="1 of the 1 books of bad.csv cannot be used: row 2 has 2 fields: 41 are right"):
         inspect(text("bad.csv", header + "\n1,2\n"))
-    both = lobster(tmp_path, rows[:20])
+    both = lobster_day(tmp_path, rows[:20])
     for name, lacking in ((next(iter(both)), "order book"), (list(both)[1], "messages")):
         with pytest.raises(FormatError, match=f"the file of the {lacking} is missing"):
             inspect({name: both[name]})
     with pytest.raises(FormatError, match="the day is in the names of LOBSTER's files"):
         inspect({f"{i}.csv": path for i, path in enumerate(both.values())})
-    (path,) = fi2010(tmp_path, rows[:20]).values()
+    (path,) = two_stocks(tmp_path, rows[:20]).values()
     lines = path.read_text().splitlines()
     for changed, why in (
         ([lines[0], lines[1].replace("e-0", "x", 1), *lines[2:]], "line 2 of .* holds something other than numbers"),

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from core.market.formats.tables import FormatError
 from core.market.grid import segments
 from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
+from tests.core.market.formats.other_files import fi2010, lobster, tardis
 from tests.core.market.helpers import frame_from_rows
 
 FIRST = datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC)
@@ -72,8 +74,7 @@ TIMES: dict[str, Callable[[pd.Series], pd.Series]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("container", ["parquet", "csv", "csv.gz"])
-@pytest.mark.parametrize("kind", list(TIMES))
+@pytest.mark.parametrize(("kind", "container"), [*product(TIMES, ("parquet", "csv")), ("ms", "csv.gz")])
 def test_a_time_is_known_by_type_unit_and_date(tmp_path: Path, kind: str, container: str) -> None:
     rows = books()
     frame = frame_from_rows(rows)
@@ -367,15 +368,7 @@ def test_files_that_are_not_one_market_are_refused(tmp_path: Path) -> None:
     assert "from btc_2025-10-09.csv to btc_2025-10-10.csv the mid-price goes from 100" in at_door(first, dear)["problems"][0]
 
 
-def lobster(folder: Path, rows: BookRows, stem: str = "AAPL_2012-06-21", *, levels: int = 10) -> tuple[Path, Path]:
-    messages, book = (folder / f"{stem}_34200000_57600000_{kind}_{levels}.csv" for kind in ("message", "orderbook"))
-    whole = np.round(rows.levels * np.tile([1e4, 1], 20)).astype(int)
-    np.savetxt(book, whole, fmt="%d", delimiter=",")
-    times = 34_200 + (rows.timestamps - rows.timestamps[0]) / 1e3
-    messages.write_text(
-        "".join(f"{when:.9f},1,{i},5,{price},1\n" for i, (when, price) in enumerate(zip(times, whole[:, 2], strict=True)))
-    )
-    return messages, book
+DAY = "AAPL_2012-06-21"
 
 
 @pytest.mark.parametrize(
@@ -387,48 +380,37 @@ def lobster(folder: Path, rows: BookRows, stem: str = "AAPL_2012-06-21", *, leve
     ],
 )
 def test_messages_of_one_day_and_a_book_of_another_are_refused(tmp_path: Path, other: str, both: tuple[str, str]) -> None:
-    messages, _ = lobster(tmp_path, books())
-    _, book = lobster(tmp_path, books(mid=200.0), other)
+    messages, _ = lobster(tmp_path, books(), DAY).values()
+    _, book = lobster(tmp_path, books(mid=200.0), other).values()
     with pytest.raises(FormatError) as refused:
         at_door(messages, book)
     assert not [word for word in (*both, messages.name, book.name) if word not in str(refused.value)]
 
 
 def test_the_contents_of_lobsters_files_are_compared_with_each_other_and_with_their_names(tmp_path: Path) -> None:
-    messages, book = lobster(tmp_path, books())
+    messages, book = lobster(tmp_path, books(), DAY).values()
     seen = at_door(book, messages)
     assert (seen["format"], seen["market"], seen["rows"], seen["gaps"], seen["problems"]) == ("lobster", "AAPL", 60, 0, [])
     assert (seen["first"][:19], seen["last"][:23]) == ("2012-06-21T13:30:00", "2012-06-21T13:30:14.750")
-    two = lobster(tmp_path, books(), "AAPL_2012-06-22")
+    two = lobster(tmp_path, books(), "AAPL_2012-06-22").values()
     assert {key: at_door(*two, book, messages)[key] for key in ("rows", "gaps")} == {"rows": 120, "gaps": 1}
     short = tmp_path / messages.name
     short.write_text("".join(messages.read_text().splitlines(keepends=True)[:50]))
     seen = at_door(short, book)
     assert (seen["rows"], seen["problems"][0]) == (50, "row 51 has a line in the order book, but no message")
-    lobster(tmp_path, books())
+    lobster(tmp_path, books(), DAY)
     (tmp_path / "dear").mkdir()
-    lobster(tmp_path / "dear", books(mid=200.0))
+    lobster(tmp_path / "dear", books(mid=200.0), DAY)
     with pytest.raises(FormatError, match="no message of AAPL.* has a price within the books of AAPL"):
         at_door(messages, tmp_path / "dear" / book.name)
-    _, shallow = lobster(tmp_path, books(), levels=5)
+    _, shallow = lobster(tmp_path, books(), DAY, levels=5).values()
     with pytest.raises(FormatError, match="orderbook_5.csv says levels 5, the content of .* says 10|says levels 10, .* says 5"):
         at_door(messages, shallow)
 
 
-def tardis(folder: Path, rows: BookRows, name: str, *, symbol: str | list[str] = "BTCUSDT", exchange: str = "binance") -> Path:
-    columns = [f"{side}[{i}].{what}" for i in range(10) for side in ("asks", "bids") for what in ("price", "amount")]
-    frame = pd.DataFrame(rows.levels, columns=columns)
-    for column, values in (("local_timestamp", rows.timestamps * 1000), ("timestamp", rows.timestamps * 1000 - 3_000)):
-        frame.insert(0, column, values)
-    frame.insert(0, "symbol", symbol)
-    frame.insert(0, "exchange", exchange)
-    frame.to_csv(folder / name, index=False)
-    return folder / name
-
-
 def test_tardis_says_exchange_symbol_stream_and_day_twice(tmp_path: Path) -> None:
     name = "binance_book_snapshot_25_2025-10-09_BTCUSDT.csv.gz"
-    seen = at_door(tardis(tmp_path, books(), name))
+    seen = at_door(*tardis(tmp_path, books(), name).values())
     assert (seen["format"], seen["market"], seen["rows"], seen["first"][:19]) == ("tardis", "BTCUSDT", 60, "2025-10-09T08:53:20")
     for other, about, words in (
         (name, {"symbol": ["BTCUSDT", "ETHUSDT"] * 30}, "BTCUSDT, .* ETHUSDT"),
@@ -437,23 +419,22 @@ def test_tardis_says_exchange_symbol_stream_and_day_twice(tmp_path: Path) -> Non
         (name.replace("10-09", "10-08"), {}, "says day 2025-10-08, the first book of .* says 2025-10-09"),
     ):
         with pytest.raises(FormatError, match=words):
-            at_door(tardis(tmp_path, books(), other, **about))  # type: ignore[arg-type]
+            at_door(*tardis(tmp_path, books(), other, **about).values())  # type: ignore[arg-type]
 
 
-def fi2010(folder: Path, *stocks: float, seed: int = 0) -> Path:
+def stocks_of_fi2010(folder: Path, *mids: float) -> Path:
     """Stocks of a hundred events each at these prices, whose sizes are new at each event, as in a walk by a tick."""
-    draw = np.random.default_rng(seed)
-    values = np.concatenate([
-        np.where(np.arange(40) % 2 == 0, books(100, mid=mid * 1e4, tick=1.0).levels / 1e4, draw.integers(1, 900, (100, 40)) / 1e5)
-        for mid in stocks
-    ])  # fmt: skip
-    np.savetxt(path := folder / "Train.txt", np.concatenate([values, np.ones((len(values), 109))], axis=1).T, fmt="%.7e")
+    draw, is_price = np.random.default_rng(0), np.arange(40) % 2 == 0
+    stocks = [
+        np.where(is_price, 10 * books(100, mid=mid * 1e4, tick=1.0).levels, draw.integers(1, 900, (100, 40))) for mid in mids
+    ]
+    (path,) = fi2010(folder, np.concatenate(stocks)).values()
     return path
 
 
 @pytest.mark.parametrize("stocks", [(0.2615, 0.2700), (0.2615, 0.2641), (0.2615, 0.2622), (0.31, 0.3007, 0.2976, 0.6)])
 def test_no_window_spans_two_stocks_of_fi2010(tmp_path: Path, stocks: tuple[float, ...]) -> None:
-    path = fi2010(tmp_path, *stocks)
+    path = stocks_of_fi2010(tmp_path, *stocks)
     seen = at_door(path)
     assert (seen["format"], seen["rows"], seen["gaps"], seen["problems"]) == ("fi2010", 100 * len(stocks), len(stocks) - 1, [])
     convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
@@ -462,7 +443,7 @@ def test_no_window_spans_two_stocks_of_fi2010(tmp_path: Path, stocks: tuple[floa
 
 @pytest.mark.parametrize("z", [False, True])
 def test_fi2010_by_min_max_or_z_score_is_refused_by_name(tmp_path: Path, z: bool) -> None:
-    path = fi2010(tmp_path, 0.2615)
+    path = stocks_of_fi2010(tmp_path, 0.2615)
     values = np.loadtxt(path)
     low, span = (values.mean(1), values.std(1)) if z else (values.min(1), np.ptp(values, axis=1))
     span[span == 0] = 1
@@ -471,7 +452,9 @@ def test_fi2010_by_min_max_or_z_score_is_refused_by_name(tmp_path: Path, z: bool
         at_door(path)
 
 
-def test_the_command_prints_one_object_and_refuses_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_one_object_and_refuses_with_two(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], one_process: pytest.MonkeyPatch
+) -> None:
     good = written(tmp_path, "btc_2025-10-09.csv", frame_from_rows(books()))
     assert main(["inspect", str(good), "--json"]) == 0
     said = capsys.readouterr()

@@ -1,13 +1,18 @@
 """What was saved in a write-ahead file comes back, however its process ended and whatever happened to it since."""
 
+import errno
 import json
 import logging
+import multiprocessing
+import os
+import resource
+import signal
 import sqlite3
-import subprocess
 import sys
 import zlib
 from collections.abc import Sequence
 from contextlib import closing
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,7 @@ from core.market.store.segments import segment_path
 from core.market.store.write_ahead import MERGED_PAGES, SCHEMAS, WriteAhead
 from core.market.store.writer import SegmentWriter, restore_recordings
 from tests.core.market.helpers import random_book
+from tests.core.market.journals import leave
 
 ABOUT = {"market": "ABC/USD", "name": "ABC-USD", "of": [7, 0], "by": None}
 BOOK = random_book(400, 3)
@@ -89,33 +95,37 @@ def test_a_file_of_an_earlier_version_gives_all_its_rows_and_calls(tmp_path: Pat
     assert (told["call"] == "UP").all() and told["raw_up"].tolist() == [float(np.float32(0.7))] * 30
 
 
-WRITE = """
-import os, resource, signal, sys
-from pathlib import Path
-from core.market.events import Row
-from core.market.store.writer import SegmentWriter
-from tests.core.market.store.test_write_ahead import BOOK
-
-writer = SegmentWriter(Path(sys.argv[1]), "ABC/USD")
-for number, (time, levels) in enumerate(zip(BOOK.timestamps.tolist(), BOOK.levels)):
-    writer.add(Row(time, levels))
-    if number == 200 and sys.argv[2] == "full":
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (writer.size // 2, resource.RLIM_INFINITY))
-    try:
-        writer.save_journal()
-    except OSError as error:
-        print(number, error.errno)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-os.kill(os.getpid(), signal.SIGKILL)
-"""
+FORK = multiprocessing.get_context("fork")
+"""Processes that import nothing anew."""
 
 
-def killed(folder: Path, how: str = "") -> str:
-    """A recording of `BOOK`, saved row by row by a process that is then killed; returns what it printed."""
-    done = subprocess.run([sys.executable, "-c", WRITE, str(folder), how], capture_output=True, text=True, check=False)
-    assert done.returncode == -9, done.stderr
-    return done.stdout
+def write_and_die(folder: Path, refused: Connection, *, full: bool) -> None:
+    """Saves `BOOK` row by row, telling of saves that fail, and is killed."""
+    writer = SegmentWriter(folder, "ABC/USD")
+    for number, (time, levels) in enumerate(zip(BOOK.timestamps.tolist(), BOOK.levels, strict=True)):
+        writer.add(Row(time, levels))
+        if number == 200 and full:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (writer.size // 2, resource.RLIM_INFINITY))
+        try:
+            writer.save_journal()
+        except OSError:
+            refused.send(number)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed(folder: Path, *, full: bool = False) -> list[int]:
+    """A recording of `BOOK` by a process that is then killed, whose disk is `full` half way; rows after which a save failed."""
+    here, there = FORK.Pipe(duplex=False)
+    process = FORK.Process(target=write_and_die, args=(folder, there), kwargs={"full": full})
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    refused = []
+    while here.poll():
+        refused.append(here.recv())
+    return refused
 
 
 @pytest.fixture(scope="module")
@@ -172,9 +182,17 @@ def test_flipped_bytes_take_what_they_hit_and_the_rest_is_restored_and_the_damag
 
 
 def test_a_disk_that_refuses_half_way_loses_nothing_that_was_saved(tmp_path: Path) -> None:
-    refused = [line.split() for line in killed(tmp_path, "full").splitlines()]
-    assert refused and all(int(number) >= 200 for number, _ in refused)
+    refused = killed(tmp_path, full=True)
+    assert refused and min(refused) >= 200
     np.testing.assert_array_equal(read_market(restore_recordings(tmp_path)).levels, BOOK.levels)
+
+
+def open_and_exit(path: Path) -> None:
+    """Exits with the error's number."""
+    try:
+        WriteAhead(path)
+    except BlockingIOError:
+        sys.exit(errno.EWOULDBLOCK)
 
 
 def test_a_file_is_held_by_one_alone(tmp_path: Path) -> None:
@@ -182,9 +200,10 @@ def test_a_file_is_held_by_one_alone(tmp_path: Path) -> None:
     one.append([("rows", (1, [1.0]))])
     with pytest.raises(BlockingIOError):
         WriteAhead(one.path)
-    code = "import sys, pathlib, core.market.store.write_ahead as it; it.WriteAhead(pathlib.Path(sys.argv[1]))"
-    done = subprocess.run([sys.executable, "-c", code, str(one.path)], capture_output=True, text=True, check=False)
-    assert "BlockingIOError" in done.stderr
+    other = FORK.Process(target=open_and_exit, args=(one.path,))
+    other.start()
+    other.join(60)
+    assert other.exitcode == errno.EWOULDBLOCK
     one.append([("rows", (2, [1.0]))])
     one.close()
     assert WriteAhead(one.path).read().tables["rows"].num_rows == 2
@@ -212,6 +231,5 @@ def test_two_recorders_that_begin_at_one_moment_keep_an_hour_each(tmp_path: Path
         for time, levels in zip(BOOK.timestamps[:8].tolist(), BOOK.levels[:8], strict=True):
             writer.add(Row(time, levels))
         writer.save_journal()
-        assert writer._journal is not None
-        writer._journal.close()  # as the system does when a process ends
+        leave(writer)
     assert len(restore_recordings(tmp_path)) == 2

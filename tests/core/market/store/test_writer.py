@@ -18,7 +18,6 @@ from core.market.events import BookLost, Row, Trade
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.sampling import Grid
-from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.follower import Follower
 from core.market.grid import HOUR_MS
 from core.market.made_again import known_predictors, make_again
@@ -27,22 +26,17 @@ from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
 from core.market.store.segments import EVENTS, TRADES, market_folder, segment_path
 from core.market.store.writer import SegmentWriter, restore_recordings
-from tests.core.market.helpers import START_MS, Silent
-from tests.core.market.journals import follow
+from tests.core.market.helpers import START_MS, Silent, simulated_books
+from tests.core.market.journals import follow, leave
 
 HOUR_END = (START_MS // HOUR_MS + 1) * HOUR_MS
-
-
-def books(count: int, seed: int = 1) -> list[np.ndarray]:
-    market = MarketProcess(seed)
-    return [market.step(MarketSettings()).levels for _ in range(count)]
 
 
 def test_a_segment_ends_with_the_hour_and_a_hole_is_an_event(tmp_path: Path) -> None:
     first = HOUR_END - 1_000
     times = [first, first + 250, first + 750, HOUR_END, HOUR_END + 250]
     with SegmentWriter(tmp_path, "BTC/USDT") as writer:
-        for when, book in zip(times, books(5), strict=True):
+        for when, book in zip(times, simulated_books(5), strict=True):
             writer.add_trade(Trade(price=1.0, size=1.0, side="buy", exchange_ms=when))
             writer.add(Row(when, book))
     assert [path.relative_to(tmp_path / "BTC-USDT" / "2023-11-14").parent.name for path in writer.files] == ["22", "23"]
@@ -62,7 +56,7 @@ def snapshot(levels: np.ndarray, received_ns: int, number: int) -> OrderBookSnap
 
 
 def test_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
-    market = books(60, seed=5)
+    market = simulated_books(60, seed=5)
     now = CLOCK.now_ns()
     writer = SegmentWriter(tmp_path, "BTC/USDT")
     recorder, grid, follower = EventRecorder(writer, wall=True), Grid("wall"), Follower(silent := Silent(), silent.market(""))
@@ -94,11 +88,11 @@ def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
 ) -> None:
     Usage = namedtuple("Usage", "free")
     writer = SegmentWriter(tmp_path, "x")
-    for row, book in enumerate(books(8)):
+    for row, book in enumerate(simulated_books(8)):
         writer.add(Row(START_MS + 250 * row, book))
     writer.save_journal()
     monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(1_000))
-    writer.add(Row(START_MS + 2_000, books(9)[8]))
+    writer.add(Row(START_MS + 2_000, simulated_books(9)[8]))
     with pytest.raises(OSError, match="the disk has less than 256 MiB left: make room for the recording") as raised:
         writer.save_journal()
     assert raised.value.errno == errno.ENOSPC
@@ -132,7 +126,7 @@ def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_pla
         rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
         assert len(rows) == ended.rows and ended.seconds == len(rows) / 4
         missed = int(rows.timestamps[0] - START_MS) // 250  # before the recorder listened
-        np.testing.assert_array_equal(rows.levels, np.array(books(missed + len(rows), seed=3))[missed:])
+        np.testing.assert_array_equal(rows.levels, np.array(simulated_books(missed + len(rows), seed=3))[missed:])
         again = make_again("it", sorted(tmp_path.rglob("rows_*.parquet")), known_predictors())
         assert again.equal == again.predictions == 8 * (len(rows) - 127)
     finally:
@@ -175,7 +169,7 @@ def test_a_recording_waits_for_a_full_disk_and_goes_on_after_a_gap(tmp_path: Pat
         assert len(rows) == ended.rows and not ended.problem
         assert (np.diff(rows.timestamps) != 250).sum() == 1
         at = (rows.timestamps - START_MS) // 250
-        np.testing.assert_array_equal(rows.levels, np.array(books(int(at[-1]) + 1, seed=3))[at])
+        np.testing.assert_array_equal(rows.levels, np.array(simulated_books(int(at[-1]) + 1, seed=3))[at])
     finally:
         shutdown()
         asyncio.set_event_loop(None)
@@ -208,11 +202,10 @@ def test_nobody_waits_for_the_start_of_anothers_recording(tmp_path: Path) -> Non
 def test_venues_have_a_folder_each_and_a_killed_recording_is_restored_where_it_belongs(tmp_path: Path) -> None:
     writers = [SegmentWriter(tmp_path, "BTC/USDT", key=f"live/{venue}/BTC/USDT") for venue in ("binance", "kraken")]
     for writer in writers:
-        for row, book in enumerate(books(4)):
+        for row, book in enumerate(simulated_books(4)):
             writer.add(Row(START_MS + 250 * row, book))
         writer.save_journal()
-        assert writer._journal is not None
-        writer._journal.close()  # as the system does when a process ends
+        leave(writer)
     assert len(restore_recordings(tmp_path)) == 2 and restore_recordings(tmp_path) == []
     assert [(entry.name, entry.market, entry.rows) for entry in list_recordings(tmp_path)] == [
         ("binance-BTC-USDT/2023-11-14", "BTC/USDT", 4),
