@@ -200,12 +200,25 @@ ON_THE_WAY = (
     ("core.market.feeds.live, core.market.feeds.catalogue, core.market.store.index, core.market.recorder", {"ccxt"}),
 )
 """What is imported in turn -> what is not there afterwards, since its first use imports it."""
+SHAPES_ALONE = """
+from core import checkpoints
+from core.device import without_memory
+from core.models import MODELS
+
+with without_memory():
+    for card in map(checkpoints.read_card, checkpoints.names()):
+        model = MODELS[card["model"]][0]
+        model(checkpoints.read_config(card, model))
+assert "torch._dynamo" not in sys.modules  # the compiler, which takes three seconds to load
+"""
+"""As a checkpoint of one's own is looked at before it takes memory."""
 
 
 def test_what_is_used_later_is_imported_later() -> None:
     code = "import sys\n" + "".join(
         f"import {names}\nassert not {absent!r} & sys.modules.keys(), {names!r}\n" for names, absent in ON_THE_WAY
     )
+    code += SHAPES_ALONE
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

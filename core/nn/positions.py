@@ -41,7 +41,11 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, length: int, width: int, *, base: float = 10_000.0, scale: float = 1.0) -> None:
         super().__init__()
-        self.register_buffer("encoding", sinusoidal_encoding(length, width, base=base, scale=scale), persistent=False)
+        if torch.get_default_device().type == "meta":  # of shapes alone: torch would load its compiler to compute with them
+            encoding = torch.empty(length, width)
+        else:
+            encoding = sinusoidal_encoding(length, width, base=base, scale=scale)
+        self.register_buffer("encoding", encoding, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, positions, width) -> the same shape."""
