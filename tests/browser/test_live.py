@@ -155,8 +155,8 @@ def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
     live.evaluate("""() => {
         window.configured = 0;
         const terminal = document.querySelector('.terminal').terminal;
-        const configure = terminal.configure.bind(terminal);
-        terminal.configure = (...given) => { window.configured += 1; configure(...given); };
+        const show = terminal.show.bind(terminal);
+        terminal.show = (...given) => { window.configured += 1; show(...given); };
     }""")
     wait_for_steps(live, 20)
     assert live.evaluate("window.before === document.querySelector('.terminal-plot') && window.before.isConnected")
@@ -408,7 +408,7 @@ def test_a_page_whose_ticket_is_forgotten_asks_for_another(new_page: NewPage, ap
         const one = {TERMINAL};
         [window.given, window.asked] = [one.config, []];
         one.config = {{ ...one.config, address: "/stream/market?ticket=forgotten" }};
-        one.channel = {{ setTriggerValue: (_, {{ name }}) => window.asked.push(name) }};
+        one.component = {{ setTriggerValue: (_, {{ name }}) => window.asked.push(name) }};
         one.connect();
     }}""")
     expect(page.locator(".terminal-notice")).to_have_text(re.compile("connecting again"), timeout=PATIENCE_MS)
