@@ -113,7 +113,7 @@ def _ask() -> None:
         "hint": _("or drop it anywhere on this page"),
         "none": _("There is no picture in the clipboard: copy one first."),
         "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
-        "damaged": _("This browser cannot read the file as a picture: open Garments, which reads more kinds."),
+        "damaged": _("This browser cannot read the file as a picture: save it as PNG or JPEG first."),
     }
 
     def give(given: bytes | int | None) -> None:
@@ -237,31 +237,28 @@ def _scores() -> None:
             _(
                 "Matthews correlation of TLOB's calls 12.5 seconds ahead; gradient-boosted trees {trees}, the last move {other}"
             ).format(trees=number(front.TREES, 2), other=number(scores.momentum, 2)),
-            _(
-                "Mean over three markets on data that the model did not learn from: 0 guesses, 1 is always right. The trees are "
-                "the strongest peer measured. Opens the live page, with the model's card below."
-            ),
+            _("Mean over three markets on data that the model did not learn from: 0 guesses, 1 is always right."),
             {},
         ),
         (
             "pages/images/classify.py",
             percent(scores.photographs, 0),
             _("of {count} photographs of clothes named rightly").format(count=number(scores.photographs_count)),
-            _("Photographs of ten kinds that the model did not learn from. Opens one, with the training of the model below."),
+            _("Photographs of ten kinds that the model did not learn from."),
             {"inside": "training"},
         ),
         (
             "pages/signs/recognise.py",
             percent(scores.word_errors, 0),
             _("word errors in {count} sentences of real signers").format(count=number(scores.sentences)),
-            _("Test sentences of RWTH-BOSTON-104. Opens them one by one, with the model's card below."),
+            _("Test sentences of RWTH-BOSTON-104."),
             {"input": "tracks", "sview": "numbers"},
         ),
         (
             "pages/learn/equations.py",
             number(len(equations())),
             _("equations of five documents, each with the test that checks it"),
-            _("Opens the index: where each is in the code, what its test compares with, and the page that shows it."),
+            _("Where each is in the code, what its test compares with, and the page that shows it."),
             {},
         ),
     )

@@ -83,8 +83,13 @@ class SymbolsConfig(AttentionConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.vocabulary, self.width, self.heads, self.layers, self.hidden, self.length) < 1:
-            raise ValueError(compose("vocabulary, width, heads, layers, hidden and length must each be 1 or more"))
+        need_one(self, "vocabulary", "width", "heads", "layers", "hidden", "length")
+
+
+def need_one(config: ModelConfig, *names: str) -> None:
+    """Raises ValueError where one of these fields is below 1."""
+    if min(getattr(config, name) for name in names) < 1:
+        raise BadValue("{names} must each be 1 or more", names=", ".join(names))
 
     def example_inputs(self, length: int) -> tuple[Tensor, ...]:
         """A sequence of `length` symbols."""

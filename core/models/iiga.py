@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from core.messages import BadValue, compose
-from core.models.config import AttentionConfig
+from core.models.config import AttentionConfig, need_one
 from core.models.mobilenet import IMAGE_MEAN, IMAGE_STD, LAST_CHANNELS, MobileNetV2
 from core.nn import AttentionMaps, FeedForward, MultiHeadAttention, padding_mask, sinusoidal_encoding, window_mask
 
@@ -60,8 +60,7 @@ class IIGAConfig(AttentionConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.width, self.heads, self.layers, self.expansion, self.image_size, self.track_features) < 1:
-            raise ValueError(compose("width, heads, layers, expansion, image_size and track_features must each be 1 or more"))
+        need_one(self, "width", "heads", "layers", "expansion", "image_size", "track_features")
         if self.vocabulary < 2:
             raise BadValue(
                 "a vocabulary of {vocabulary} holds no gloss beside the blank: it takes 2 or more", vocabulary=self.vocabulary

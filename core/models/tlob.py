@@ -11,9 +11,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from core.messages import BadValue, compose
+from core.messages import BadValue
 from core.models import classes
-from core.models.config import AttentionConfig, check_window
+from core.models.config import AttentionConfig, check_window, need_one
 from core.nn import AttentionMaps, BiN, FeedForward, LearnedPositions, MultiHeadAttention, SinusoidalPositions
 
 CLASSES = classes.BOOK
@@ -58,8 +58,7 @@ class TLOBConfig(AttentionConfig):
         super().__post_init__()
         if not 1 <= self.pairs <= 12:
             raise BadValue("{pairs} pairs of layers: TLOB takes 1 to 12", pairs=self.pairs)
-        if min(self.steps, self.features, self.width, self.heads, self.outputs) < 1:
-            raise ValueError(compose("steps, features, width, heads and outputs must each be 1 or more"))
+        need_one(self, "steps", "features", "width", "heads", "outputs")
         if not 0 <= self.directed <= self.features:
             raise BadValue(
                 "{directed} of {features} features are directed: 0 to all are", directed=self.directed, features=self.features

@@ -10,8 +10,8 @@ from typing import ClassVar, Literal, cast
 import torch
 from torch import Tensor, nn
 
-from core.messages import N_, BadValue, compose
-from core.models.config import AttentionConfig
+from core.messages import N_, BadValue
+from core.models.config import AttentionConfig, need_one
 from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions
 
 CLASSES = (
@@ -65,8 +65,7 @@ class ViTConfig(AttentionConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.side, self.patch, self.width, self.heads, self.layers, self.hidden, self.classes) < 1:
-            raise ValueError(compose("side, patch, width, heads, layers, hidden and classes must each be 1 or more"))
+        need_one(self, "side", "patch", "width", "heads", "layers", "hidden", "classes")
         if self.side % self.patch:
             raise BadValue(
                 "patches of {patch} pixels do not tile an image of {side}: take a divisor of {side}",

@@ -359,7 +359,7 @@ def _said_of(frame: Any, way: _Way, aspect: Fraction) -> dict[Done, Message]:
         ratio = aspect.limit_denominator(1_000)
         done["pixel_shape"] = compose("pixels of {across}:{down} made square", across=ratio.numerator, down=ratio.denominator)
     if way.mirrored:
-        done["mirrored"] = compose("mirrored, as its display matrix says")
+        done["mirrored"] = compose("mirrored")
     if way.degrees:
         done["turned"] = compose("turned by {degrees}°", degrees=way.degrees)
     if (bits := max(one.bits for one in frame.format.components)) > 8:

@@ -192,9 +192,9 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
         size = (size[1], size[0]) if way >= 5 else size
     way = max(way, of_tiff)
     if way in MIRRORED:
-        done["mirrored"] = compose("mirrored, as its EXIF data say")
+        done["mirrored"] = compose("mirrored")
     if way in DEGREES:
-        done["turned"] = compose("turned by {degrees}°, as its EXIF data say", degrees=DEGREES[way])
+        done["turned"] = compose("turned by {degrees}°", degrees=DEGREES[way])
     if max(whole.size) > WORK_SIDE or max(size) > WORK_SIDE:
         done["reduced"] = compose("reduced for what follows")
         whole.thumbnail((WORK_SIDE, WORK_SIDE), Image.Resampling.BOX, reducing_gap=None)

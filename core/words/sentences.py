@@ -116,7 +116,7 @@ class SentenceReader:
         """
         clean = " ".join(text.split())
         if not clean:
-            raise BadValue("the sentence is empty: type some words")
+            raise BadValue("the text is empty: type some words")
         if len(clean) > MAX_CHARACTERS:
             raise BadValue("the sentence has {count} characters: at most {most} are read", count=len(clean), most=MAX_CHARACTERS)
         coded = self.tokenizer.encode(clean)

@@ -75,7 +75,7 @@ def _chosen() -> Picture | None:
     """The photograph that the address names; the first sample where it names none."""
     if key := st.query_params.get(SET):
         if (picture := STORE.find(key)) is None:
-            sentence = _("The picture of this link is gone: it lasts as long as the app runs, of each visitor the newest few.")
+            sentence = _("What this link held is gone: it lasts while the app runs, of each visitor the newest few.")
             controls.notice("stale", sentence)
         return picture
     place = url_state.whole_number(st.query_params.get(PHOTO), 0, len(photograph_gallery()) - 1, None)

@@ -161,7 +161,7 @@ def in_address() -> dict[str, str]:
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's picture is kept where it holds one."""
     note = (
-        _("Whoever has this link can open what you gave while the app runs: of each visitor the newest few.")
+        _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
         if SET in st.query_params
         else ""
     )
@@ -265,7 +265,7 @@ def _own_picture() -> ChosenPicture | None:
     url_state.remember(SET, key)
     picture = STORE.find(key) if key else None
     if key and picture is None:
-        sentence = _("The picture of this link is gone: it lasts as long as the app runs, of each visitor the newest few.")
+        sentence = _("What this link held is gone: it lasts while the app runs, of each visitor the newest few.")
         controls.notice("stale", sentence)
     return ChosenPicture(picture=picture, name=picture.name) if picture else None
 

@@ -53,8 +53,8 @@ def needed(window: FrozenWindow, answered: WindowAnswer, head: int, report: Repo
     """Moments that other ways take until the call changes; None, after an error box, without gradients."""
     try:
         return cached_results.needed(window, head, answered.likeliest[head], report=report)
-    except GradientError:
-        attention_inputs.no_gradients()
+    except GradientError as error:
+        controls.error_box(error, remedy=_("Choose another source or another model."))
         return None
 
 
@@ -114,7 +114,7 @@ def downloads(window: FrozenWindow, answered: WindowAnswer, source: WindowSource
         )
         if source.kind == "live" and st.button(_("Freeze this window"), icon=":material/ac_unit:", key="attention_freeze"):
             attention_window.show_frozen(window)
-        note = _("Whoever has this link can open a frozen window while the app runs; the .npz file keeps its numbers.")
+        note = _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
         controls.link_to_view(note if source.kind == "frozen" else "")
 
 

@@ -17,7 +17,7 @@ from pages.markets import cached_results
 from pages.markets.cached_results import WindowAnswer
 from pages.markets.class_names import class_names
 from pages.markets.live_controls import horizon_name
-from pages.shared import controls, faithfulness_view, url_state
+from pages.shared import faithfulness_view, url_state
 from pages.shared.language import _, number, percent, prose_section, significant
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -76,14 +76,6 @@ def pick_class(likeliest: int) -> int:
     return likeliest if label == LIKELIEST else CLASSES.index(label)
 
 
-def no_gradients() -> None:
-    """An error box: this window has no finite gradients."""
-    controls.error_box(
-        _("The model has no finite gradients on this window: it lies too far from what the model was trained on."),
-        remedy=_("Choose another source or another model."),
-    )
-
-
 def _numbers(attribution: Attribution, explained: int, answer: WindowAnswer, head: int) -> None:
     _kind, horizon = answer.predictor.heads[head]
     name = class_names()[CLASSES[explained]]
@@ -119,12 +111,6 @@ def _sentence(attribution: Attribution, names: Sequence[str]) -> str:
 
 def faithfulness(window: FrozenWindow, answer: WindowAnswer, explained: Explained) -> None:
     """Deletion curves of one window, beside those of the bundled sample."""
-    st.caption(
-        _("Explained: the probability of {name}, {share}.").format(
-            name=class_names()[CLASSES[explained.label]],
-            share=percent(float(answer.probabilities[explained.head][explained.label])),
-        )
-    )
 
     def here(_report: Report) -> Curves | None:
         try:

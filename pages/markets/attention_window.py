@@ -17,7 +17,7 @@ from core.market.windows import STORE, FrozenWindow, RecordedWindows, WindowErro
 from pages.markets import cached_results, recorded_choice
 from pages.shared import controls, permissions, streamlit_private, url_state
 from pages.shared.kept_results import kept
-from pages.shared.language import _, number
+from pages.shared.language import _
 
 SECOND: Final = "second"
 """Key of the place in the recording."""
@@ -111,8 +111,7 @@ def _pick_frozen() -> tuple[str, str] | None:
     if name and window is not None:
         return name, window.predictor
     if name:
-        words = _("The frozen window {id} is gone: they last as long as the app runs, of each visitor the newest {count}.")
-        controls.notice("stale", words.format(id=name, count=number(STORE.limit.visitor or STORE.limit.total)))
+        controls.notice("stale", _("What this link held is gone: it lasts while the app runs, of each visitor the newest few."))
     else:
         controls.notice("empty", _("Nothing is frozen yet: freeze a window on the live page."))
     return None

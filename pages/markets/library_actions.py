@@ -55,7 +55,7 @@ def room(listed: Sequence[Recording]) -> None:
 def draw_actions(chosen: Sequence[Recording]) -> None:
     """The actions of these recordings."""
     st.caption(
-        ngettext("{count} recording chosen", "{count} recordings chosen", len(chosen)).format(count=number(len(chosen)))
+        ngettext("{count} recording", "{count} recordings", len(chosen)).format(count=number(len(chosen)))
         + f" · {size(sum(entry.size for entry in chosen))}"
     )
     for entry in chosen:

@@ -123,7 +123,7 @@ def _describe(inspection: Inspection) -> None:
     for note in inspection.notes:
         st.warning(translate(note))
     if inspection.problems:
-        with st.expander(_("Rows that are left out"), icon=":material/rule:"):
+        with st.expander(_("Rows left out"), icon=":material/rule:"):
             table = [{"row": one.row, "what": translate(one.what)} for one in inspection.problems]
             st.dataframe(
                 pd.DataFrame(table),

@@ -57,12 +57,8 @@ def page_header(title: str, lead: str = "") -> None:
 
 def computed_on(placed: Placed) -> str:
     """Name of the kind of device that a model computes on; a notice where it had to leave the GPU."""
-    reasons = {
-        "full": _("The GPU's memory is full: the processor answers in its place, more slowly, until the app starts again."),
-        "lost": _("The GPU no longer answers: the processor does in its place, more slowly, until the app starts again."),
-    }
     if placed.placement.failure:
-        notice("stale", reasons[placed.placement.failure])
+        notice("stale", _("The GPU failed: the processor answers in its place, more slowly, until the app starts again."))
     return _("GPU") if placed.placement.where == "gpu" else _("processor")
 
 

@@ -153,7 +153,7 @@ def _find_hands(recogniser: Recogniser, clip: Clip) -> None:
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's clip is kept where it holds one."""
     note = (
-        _("Whoever has this link can open what you gave while the app runs: of each visitor the newest few.")
+        _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
         if "file" in st.query_params
         else ""
     )

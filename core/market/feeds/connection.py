@@ -115,7 +115,7 @@ class Connection:
             near = nearest(symbol, [known for known in exchange.markets if isinstance(known, str)])
             if near:
                 raise FeedFailed("{name} has no market {symbol!r}: the nearest are {near}", name=name, symbol=symbol, near=near)
-            raise FeedFailed("{name} has no market {symbol!r}", name=name, symbol=symbol)
+            raise FeedFailed("{name} has no market {symbol!r}: choose one from its list", name=name, symbol=symbol)
         if fresh:
             self._judge.memory.listing.update(exchange.markets[symbol])
         self.tick, self.unit = venue_tick(exchange, symbol), size_unit(exchange.markets[symbol])

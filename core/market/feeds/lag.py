@@ -49,6 +49,5 @@ class LagMeter:
         """Sentence about the lag; "" where it is small."""
         if self.state is None:
             return ""
-        late = N_("{state}: the venue's books come late by their own time, or one of the two clocks is wrong")
-        early = N_("{state}: the venue's books are ahead by their own time, or one of the two clocks is wrong")
-        return sentence(compose(late if self.ms > 0 else early, state=self.state.words()))
+        why = N_("{state}, by its books' own time, or one of the two clocks is wrong")
+        return sentence(compose(why, state=self.state.words()))

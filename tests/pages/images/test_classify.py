@@ -241,7 +241,7 @@ def test_what_is_measured_of_the_threshold_is_said(models: Path, tmp_path: Path,
 
 def test_a_link_whose_picture_is_gone_says_so(models: Path) -> None:
     app = opened(**{"from": "upload", "set": "0123456789ab"})
-    assert "The picture of this link is gone" in words(app) and "No picture is chosen yet" in words(app)
+    assert "What this link held is gone" in words(app) and "No picture is chosen yet" in words(app)
     picture = STORE.keep(decode(shop_picture(3), name="first.png"))
     app = opened(**{"from": "upload", "set": f"{picture},0123456789ab"})  # as links named several pictures once
     assert "first.png" in words(app) and app.query_params["set"] == picture

@@ -29,7 +29,7 @@ def test_the_share_that_stands_out_is_the_networks(sample: str) -> None:
 def test_a_garment_of_garments_and_a_link_that_is_gone(links: dict[str, dict[str, str]]) -> None:
     open_page(PAGE, photo="19", side="224")
     assert links["pages/images/classify.py"] == {"photo": "19"}
-    assert "The picture of this link is gone" in words(open_page(PAGE, set="0123456789ab"))
+    assert "What this link held is gone" in words(open_page(PAGE, set="0123456789ab"))
 
 
 @THERE

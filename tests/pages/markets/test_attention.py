@@ -91,7 +91,7 @@ def test_a_frozen_window_is_shown_by_its_link() -> None:
 
 
 def test_a_frozen_window_that_is_gone_says_so() -> None:
-    assert "0123456789ab is gone" in words(opened(frozen="0123456789ab"))
+    assert "What this link held is gone" in words(opened(frozen="0123456789ab"))
 
 
 def test_without_a_link_the_last_frozen_window_of_the_visitor_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
