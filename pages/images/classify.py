@@ -46,7 +46,7 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
     """The picture as the model reads it, its maps, and what counted for the answer."""
     label = analysis.likeliest
     found = {"relevance": cached_results.relevance(analysis, label)}
-    with controls.progress(_("Running the model once for each patch…")) as report:
+    with controls.progress(_("Asking again without one part after another…")) as report:
         found["occlusion"] = over_tokens(cached_results.losses(analysis, label, report=report))
     first = best_measure(analysis.classifier.card)
     order = [first, *(name for name in MEASURES if name != first)]

@@ -45,7 +45,7 @@ def id_rules() -> dict[str, str]:
 def roles(
     role: Annotated[lecture.Role, choice(_("Multiply"), role_names(), key="role")],
     word: Annotated[int, choice(_("Word"), dict(zip("012345", words(), strict=True)), key="role_word", default="1", value=int)],
-    factor: Annotated[float, slider(_("by the factor"), -3.0, 3.0, key="role_factor", default=2.0, step=0.5, short=_("Factor"))],
+    factor: Annotated[float, slider(_("Factor"), -3.0, 3.0, key="role_factor", default=2.0, step=0.5)],
 ) -> PartView:
     """One word's query, key or value is made longer: which numbers move."""
     names = words()

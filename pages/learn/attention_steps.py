@@ -49,7 +49,7 @@ def draw_dial() -> Dial:
     """Sources of numbers: a trained head, or random ones for a sentence of the reader's, as links mean that name one."""
     default = RANDOM if st.query_params.keys() & {"words", *KEYS.values()} else TRAINED
     numbers = {TRAINED: _("A trained head"), RANDOM: _("A random draw, your own words")}
-    return replace(frame.choice(_("Numbers of"), numbers, key="draw", default=default, short=_("Numbers")), elsewhere=None)
+    return replace(frame.choice(_("Numbers"), numbers, key="draw", default=default), elsewhere=None)
 
 
 def words_dial() -> Dial:

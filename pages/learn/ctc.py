@@ -230,7 +230,7 @@ def frame_dial(source: ProbabilitySource) -> Dial:
 
     def pick(values: Mapping[str, Any]) -> int:
         frames = values["length"] if source.clip is None else len(source.recognition.log_probabilities)
-        return url_state.slider(_("Frame to read"), 1, frames, key=FRAME, default=2) if frames > 1 else 1
+        return url_state.slider(_("Frame"), 1, frames, key=FRAME, default=2) if frames > 1 else 1
 
     return Dial(_("Frame"), pick, reads=True)
 
@@ -238,7 +238,7 @@ def frame_dial(source: ProbabilitySource) -> Dial:
 def pick_state(values: Mapping[str, Any]) -> int:
     """Asks for the state that is read."""
     labels = min(len(values["target"].split()), ctc_lab.MAX_LABELS)
-    return url_state.slider(_("State to read"), 0, 2 * labels, key=STATE, default=1) if labels else 0
+    return url_state.slider(_("State"), 0, 2 * labels, key=STATE, default=1) if labels else 0
 
 
 def pick_path(_values: Mapping[str, Any]) -> str:

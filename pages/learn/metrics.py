@@ -71,7 +71,7 @@ def area(label: str, key: str, default: str, _values: Mapping[str, Any]) -> str:
 
 def reference_dial() -> Dial:
     """Sentence that was signed."""
-    return Dial(_("Reference"), partial(area, _("Reference: what was signed"), REFERENCE, FIRST[0]))
+    return Dial(_("Reference"), partial(area, _("Reference"), REFERENCE, FIRST[0]))
 
 
 def hypothesis_dial() -> Dial:
@@ -81,14 +81,14 @@ def hypothesis_dial() -> Dial:
         kept = " ".join(text.split(" ")[:-1])
         return Elsewhere(kept, {HYPOTHESIS: kept})
 
-    draw = partial(area, _("Hypothesis: what was recognised"), HYPOTHESIS, FIRST[1])
+    draw = partial(area, _("Hypothesis"), HYPOTHESIS, FIRST[1])
     return Dial(_("Hypothesis"), draw, elsewhere=shorter)
 
 
 def line_dial() -> Dial | None:
     """The sentence whose tables are shown, of several."""
     lines = len(metrics.sentences((url_state.upcoming(REFERENCE) or FIRST[0])[:MAX_CHARACTERS]))
-    label = _("Sentence that the tables show")
+    label = _("Sentence")
     draw = partial(url_state.slider, label, 1, lines, key=LINE, default=1)
     return Dial(_("Sentence"), lambda _values: draw(), reads=True) if lines > 1 else None
 

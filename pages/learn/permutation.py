@@ -100,7 +100,7 @@ class Shuffled:
 
     typed: Annotated[str, frame.words(_("Words, with blanks between"), _(permutation.SENTENCE), key="typed", short=_("Words"))]
     order: Annotated[list[int], order_dial()]
-    places: Annotated[bool, frame.switch(_("Add positions to the words"), key="places", short=_("Positions"))] = False
+    places: Annotated[bool, frame.switch(_("Positions"), key="places")] = False
     causal: Annotated[Causal, frame.choice(_("Mask"), masks(), key="causal")] = "none"
     heads: Annotated[int, frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)]
 
@@ -250,13 +250,12 @@ def pool(it: Shuffled) -> PartView:
 
 def settings(it: Shuffled) -> PartView:
     """Equivariance and invariance in each setting, for this order."""
-    masks = {"none": _("no mask"), "fixed": _("causal, by place"), "permuted": _("causal, shuffled along")}
     yes = {True: "✓", False: "✗"}
     compared = permutation.compare_settings(it.x, it.weights, it.order, heads=it.heads)
     lines = [
         {
             _("Positions"): _("on") if positions else _("off"),
-            _("Mask"): masks[causal],
+            _("Mask"): masks()[causal],
             _("largest |Z' − PZ|"): written(result.rows, -1),
             _("equivariant"): yes[result.equivariant],
             _("largest |Z̄' − Z̄|"): written(result.pool, -1),

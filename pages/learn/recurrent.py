@@ -60,19 +60,15 @@ class Unrolled:
     text: Annotated[str, only_for("letters", Dial(_("Sentence"), typed))] = ""
     period: Annotated[
         float,
-        only_for(
-            "wave", frame.slider(_("Period of the wave"), 2.0, 40.0, key="period", default=12.0, step=0.5, short=_("Period"))
-        ),
+        only_for("wave", frame.slider(_("Period"), 2.0, 40.0, key="period", default=12.0, step=0.5)),
     ] = 12.0
     len: Annotated[int, only_for("wave", frame.slider(_("Steps"), 4, 60, key="len", default=40, short=_("Length")))] = 0
     rho: Annotated[float, frame.slider(_("Factor on W_hh"), 0.0, 4.0, key="rho", default=1.0, step=0.1)] = 1.0
     fb: Annotated[float, frame.slider(_("Added to the forget bias"), -4.0, 6.0, key="fb", default=FORGET_BIAS, step=0.25)] = (
         FORGET_BIAS
     )
-    t: Annotated[int, frame.slider(_("Step to read"), 1, 60, key="step", default=10, reads=True, short=_("Step"))] = 1
-    unit: Annotated[
-        int, frame.slider(_("Unit to read"), 1, recurrence.HIDDEN, key="unit", default=1, reads=True, short=_("Unit"))
-    ] = 1
+    t: Annotated[int, frame.slider(_("Step"), 1, 60, key="step", default=10, reads=True)] = 1
+    unit: Annotated[int, frame.slider(_("Unit"), 1, recurrence.HIDDEN, key="unit", default=1, reads=True)] = 1
 
     @cached_property
     def sequence(self) -> tuple[list[str], Any]:

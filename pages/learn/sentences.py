@@ -31,7 +31,7 @@ def _reader() -> SentenceReader:
 def reader() -> SentenceReader | None:
     """The model, waited for where it is drawn; None where it is not set up, so that the bundled sentences are all there is."""
     try:
-        with st.spinner(_("Loading the model that reads sentences…")):
+        with st.spinner(_("Loading the network…")):
             return _reader()
     except MissingModels:
         return None
@@ -66,7 +66,7 @@ def remainder(model: SentenceReader, one: ReadSentence, hidden: list[int]) -> No
     """The rest of the sentence's vector without the pieces that are rubbed out."""
     if not hidden:
         return
-    with controls.progress(_("Leaving out one piece after another…")) as report:
+    with controls.progress(_("Asking again without one part after another…")) as report:
         order = cached_sentences.order_of_change(model, one, report=report)
     left = cached_sentences.remainder(model, one, tuple(hidden), order)
     line = ngettext(
@@ -110,7 +110,7 @@ def compare(one: ReadSentence) -> ReadSentence | None:
     if model is None:
         return other
     try:
-        with controls.progress(_("Leaving out one word after another…")) as report:
+        with controls.progress(_("Asking again without one part after another…")) as report:
             changes = cached_sentences.likeness_without_words(model, one, other, report=report)
     except BadValue as error:
         controls.error_box(error, remedy=_("Type another sentence."))

@@ -174,7 +174,7 @@ def pick_symbol(values: Mapping[str, Any]) -> int:
     with right:
         st.button(_("Next"), key="next_symbol", icon=":material/skip_next:", on_click=_forward, args=("symbol", last))
     with left:
-        return url_state.slider(_("Symbol of the answer"), 1, last, key="symbol", default=last)
+        return url_state.slider(_("Symbol"), 1, last, key="symbol", default=last)
 
 
 def trained_on() -> int:

@@ -90,7 +90,7 @@ def draw() -> None:
     """The text's field, the stage and the next words."""
     text = ask()
     try:
-        with st.spinner(_("Loading the network that writes…")), network() as writer:
+        with st.spinner(_("Loading the network…")), network() as writer:
             ids = writer.ids(text, most=TOKENS)
     except MissingModels as error:
         controls.notice("empty", str(error))
@@ -160,7 +160,7 @@ def written(begin: tuple[int, ...], text: str) -> None:
         before = next_words(writer, plain.scores, following.ids) if plain else None
         falls = None
         if not playing and len(ids) <= MOST_TAKEN_OUT:
-            with st.spinner(_("Taking out one token after another…"), show_time=False):
+            with st.spinner(_("Asking again without one part after another…"), show_time=False):
                 falls = falls_of(writer, tuple(left), int(unchanged.scores.argmax()))
         titles = {f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, LAYERS + 1)}
         titles["occlusion"] = _("What the next word loses without it")
@@ -216,7 +216,7 @@ def count_heads(ids: tuple[int, ...], token: int, off: tuple[Head, ...], text: s
     if st.session_state.get(COUNTED) != wanted:
         return []
     st.button(_("Stop"), key="writer_count_stop", on_click=lambda: st.session_state.pop(COUNTED, None))
-    with network() as writer, controls.progress(_("Switching off one head after another…")) as report:
+    with network() as writer, controls.progress(_("Asking again without one part after another…")) as report:
         return strongest(head_falls_of(writer, ids, token, off, report))
 
 

@@ -126,10 +126,8 @@ if shown:
         library_actions.room(listed)
     if chosen:
         library_actions.draw_actions(chosen)
-    elif may_change:
-        st.caption(_("Choose one by the box at the left to open or export it, one or more to delete them."))
     else:
-        st.caption(_("Choose one by the box at the left to open it."))
+        st.caption(_("Choose one by the box at the left."))
 if may_change:
     upload_panel.draw_upload_panel()
 controls.link_to_view()

@@ -104,7 +104,7 @@ class ErasedAnswer:
             st.caption(self.instead)
             bring_back(self.key)
         with table:
-            with controls.progress(_("Asking how many parts others need…")) as report:
+            with controls.progress(_("Asking again without one part after another…")) as report:
                 found = needed(report)
             if found is not None:
                 self._table(found)

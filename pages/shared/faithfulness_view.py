@@ -62,7 +62,7 @@ def draw_faithfulness(
 
 def _this_input(here: OfThisInput, names: dict[str, str], unit: str) -> None:
     st.markdown(_("**This input**"))
-    with st.spinner(_("Deleting one part after another…"), show_time=True), controls.progress("") as report:
+    with st.spinner(_("Asking again without one part after another…"), show_time=True), controls.progress("") as report:
         mine = here(report)
     if mine is not None:
         _curves(mine, names, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
