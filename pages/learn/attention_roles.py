@@ -102,7 +102,7 @@ def trained_rows() -> PartView:
                 matrix(like, _("Cosine similarity of the rows"), "word_cosines", names, list(WORDS)),
                 table({_("Word"): list(WORDS), _("Nearest words, with the cosine"): near}, height="content"),
             ],
-            plot(whole, "word_rows", _("Twelve rows of 384 numbers, one row per word."), height=300),
+            plot(whole, "word_rows", _("{what}, a matrix with one row per token.").format(what="X"), height=300),
         ],
         notes=[passage("attention_steps", "trained_rows")],
     )
@@ -117,7 +117,8 @@ def ids(ids: Annotated[str, choice(_("Ids"), id_rules(), key="cat_ids")]) -> Par
     rows = [f"{index} {word} · {one}" for index, (word, one) in enumerate(zip(lecture.CAT, coded, strict=True), 1)]
     weights, _mixed = lecture.attend(x, x, x)
     like = cosines(x)
-    whole = Matrix(values=x, name=_("X: six words, 512 numbers each"), rows=rows, x_title=_("Channel"), y_title=_("Word · id"))
+    title = _("X: {count} words, {width} numbers each").format(count=number(len(x)), width=number(x.shape[1]))
+    whole = Matrix(values=x, name=title, rows=rows, x_title=_("Channel"), y_title=_("Word · id"))
     same = bool(coded[1] == coded[5])
     verdict = (
         _("Both “cat” have one id and so one vector.")
@@ -136,7 +137,7 @@ def ids(ids: Annotated[str, choice(_("Ids"), id_rules(), key="cat_ids")]) -> Par
             note.format(row=", ".join(number(float(value), 2) for value in x[1, :4])),
         ),
         figure=[
-            plot(whole, "cat_rows", _("Six rows of 512 numbers, one row per word."), height=260),
+            plot(whole, "cat_rows", _("{what}, a matrix with one row per token.").format(what="X"), height=260),
             [
                 matrix(like, _("Cosine similarity of the rows"), "cat_cosines", rows, rows),
                 matrix(weights, _("A = softmax(XXᵀ/√512)"), "cat_weights", rows, rows),

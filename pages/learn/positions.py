@@ -297,6 +297,7 @@ def _garment() -> Any:
 def scale(it: Encoding) -> PartView:
     """X + s PE: the size of the position beside that of the content."""
     content = _garment()
+    cosine = _("Cosine similarity of the rows")
     source = _("Content: the first bundled garment as the shipped ViT embeds it, class token first; it was trained with s = 0.1.")
     places = positions.encoding(*content.shape, scale=it.s)
     balance = positions.balance(content, places)
@@ -317,8 +318,8 @@ def scale(it: Encoding) -> PartView:
                 markdown(_("The encoding is {share} of the content in size.").format(share=percent(balance.ratio))),
             ],
             heat(
-                balance.cosines, _("Cosine similarity of the rows of X + s PE"), "pe_cosines",
-                _("Cosine similarity of every two rows of content plus positions."), height=420, x_title=_("Position"),
+                balance.cosines, cosine, "pe_cosines",
+                _("{what} of every two positions, a heatmap.").format(what=cosine), height=420, x_title=_("Position"),
             ),
         ]],
         asked=lambda: (_("the size of the encoding beside that of the content"), balance.ratio),

@@ -214,15 +214,11 @@ def gradient(it: Unrolled) -> PartView:
     lines = figures.gradients_figure(rnn=back.rnn, lstm=back.lstm, attention=back.attention, forget=back.forget, x_title=title)
     reaches = [
         Stat(
-            name=name,
+            name=_("{name} reaches back").format(name=name),
             value=_("{count} of {all} steps").format(count=number(back.steps_remembered(code)), all=number(last)),
             note=_("before it first falls under 1 % of its largest"),
         )
-        for code, name in (
-            ("rnn", _("RNN reaches back")),
-            ("lstm", _("LSTM reaches back")),
-            ("attention", _("Attention reaches back")),
-        )
+        for code, name in (("rnn", "RNN"), ("lstm", "LSTM"), ("attention", _("Attention")))
     ]
     alt = _("Norm of the last output's gradient by the input at each step, for an RNN, an LSTM and attention.")
 

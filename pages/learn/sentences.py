@@ -51,7 +51,7 @@ def sentence(text: str) -> ReadSentence | None:
     try:
         return cached_sentences.read(model, text)
     except BadValue as error:
-        controls.error_box(error, remedy=_("Type another sentence."))
+        controls.error_box(error, remedy=_("Type another text."))
         return None
 
 
@@ -113,7 +113,7 @@ def compare(one: ReadSentence) -> ReadSentence | None:
         with controls.progress(_("Asking again without one part after another…")) as report:
             changes = cached_sentences.likeness_without_words(model, one, other, report=report)
     except BadValue as error:
-        controls.error_box(error, remedy=_("Type another sentence."))
+        controls.error_box(error, remedy=_("Type another text."))
         return other
     st.dataframe(
         {

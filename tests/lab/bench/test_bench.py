@@ -73,7 +73,7 @@ def test_the_feed_makes_the_book_that_ccxt_keeps() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["tlob", "tlob-maps", "feed", "vit-1"])
+@pytest.mark.parametrize("name", ["tlob", "tlob-maps", "vit-1"])
 def test_a_benchmark_runs(name: str) -> None:
     pair = BENCHMARKS[name].make()
     assert isinstance(pair, Pair)

@@ -162,7 +162,7 @@ def test_without_files_and_network_one_sentence(
 
     monkeypatch.setattr("lab.vision.idx._download", no_network)
     assert main(["train", "vit", "--data", str(tmp_path / "none")]) == 2
-    assert "put the four official files there" in capsys.readouterr().err
+    assert "put the four official files there, or connect to the internet" in capsys.readouterr().err
 
 
 def test_the_smallest_model_learns_the_stand_ins() -> None:

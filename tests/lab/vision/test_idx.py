@@ -130,8 +130,3 @@ def test_another_file_than_the_published_one_is_not_kept(tmp_path: Path, server:
     with pytest.raises(IdxError, match="not the published"):
         idx.fetch(tmp_path / "here", address=address)
     assert not list((tmp_path / "here").glob("train-images*"))
-
-
-def test_without_a_network_the_sentence_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(IdxError, match="put the four official files there, or connect to the internet"):
-        idx.fetch(tmp_path, address="http://127.0.0.1:9/", timeout=2)
