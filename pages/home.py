@@ -251,7 +251,7 @@ def _scores() -> None:
             "pages/signs/recognise.py",
             percent(scores.word_errors, 0),
             _("word errors in {count} sentences of real signers").format(count=number(scores.sentences)),
-            _("Test sentences of RWTH-BOSTON-104."),
+            _("Test sentences of RWTH-BOSTON-104"),
             {"input": "tracks", "sview": "numbers"},
         ),
         (

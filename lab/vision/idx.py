@@ -102,7 +102,7 @@ def missing(folder: Path, names: tuple[str, ...] = tuple(MD5)) -> list[str]:
     return [name for name in names if not _find(folder, name).exists()]
 
 
-def fetch(folder: Path, *, address: str = ADDRESS, report: Report | None = None, timeout: float = 30.0) -> None:
+def fetch(folder: Path, *, address: str = ADDRESS, report: Report | None = None) -> None:
     """Download the files that the folder lacks, each checked against its published MD5 before it is put there.
 
     Raises:
@@ -110,7 +110,7 @@ def fetch(folder: Path, *, address: str = ADDRESS, report: Report | None = None,
     """
     for name in missing(folder):
         try:
-            data = _download(address + name, name, report, timeout)
+            data = _download(address + name, name, report)
         except (URLError, OSError, ValueError) as error:
             raise IdxError(
                 f"{name} is not in {folder} and could not be downloaded from {address} ({error}): put the four official "
@@ -125,10 +125,10 @@ def fetch(folder: Path, *, address: str = ADDRESS, report: Report | None = None,
         partial.replace(folder / name)
 
 
-def _download(address: str, name: str, report: Report | None, timeout: float) -> bytes:
+def _download(address: str, name: str, report: Report | None) -> bytes:
     pieces: list[bytes] = []
     done = 0
-    with urllib.request.urlopen(address, timeout=timeout) as answer:
+    with urllib.request.urlopen(address, timeout=30) as answer:
         total = int(answer.headers.get("Content-Length") or 0)
         while piece := answer.read(1 << 18):
             pieces.append(piece)

@@ -437,20 +437,17 @@ render(
         "attention_steps",
         _("Attention step by step"),
         [
-            Part("project", _("1 · Q, K, V"), project, first="q", below=editors),
-            Part("scores", _("2 · Scores"), scores, first="q"),
-            Part("softmax", _("3 · Softmax"), softmax, first="t"),
+            Part("project", "1 · Q, K, V", project, first="q", below=editors),
+            Part("scores", f"2 · {_('Scores')}", scores, first="q"),
+            Part("softmax", "3 · Softmax", softmax, first="t"),
             Part("sum", _("4 · Weighted sum"), weighted, first="q"),
-            Part("heads", _("5 · Heads"), multi_head, first="heads"),
+            Part("heads", f"5 · {_('Heads')}", multi_head, first="heads"),
             Part("cost", _("6 · Cost"), attention_cost.growth, "cost_dial", diagram=False),
             Part("roles", _("What Q, K and V are"), attention_roles.roles, "role_dial", diagram=False),
             Part("words", _("Words, ids, vectors"), attention_roles.ids, "cat_dial", diagram=False),
         ],
-        _(
-            "iiga-equations 5.1 to 5.7, vit-report 2.2 and 4, sequence-modelling (dot-product and multi-head attention), "
-            "attention-notebook (embedding, self-attention); masks by D20. The temperature is ours: the documents have 1. "
-            "Cost: iiga-equations 1 and 14, tlob-architecture 6.1 to 6.3, D4, D7, D16."
-        ),
+        "iiga-equations 1, 5.1–5.7, 14; vit-report 2.2, 4; sequence-modelling; attention-notebook; "
+        "tlob-architecture 6.1–6.3; D4, D7, D16, D20",
         {TokenError: (_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS), "")},
     )
 )

@@ -21,7 +21,7 @@ from pages.learn import frame, lesson_page
 from pages.learn.frame import Dial, choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render, written
 from pages.shared import url_state
-from pages.shared.language import _, ngettext, number, percent, significant
+from pages.shared.language import _, number, percent, significant
 
 FORMULAS: Final[dict[str, str]] = {
     "softmax": r"\begin{gathered} A = \mathrm{softmax}(S) \\ \frac{\partial \mathcal{L}}{\partial S_{ij}} = A_{ij}\left("
@@ -167,11 +167,7 @@ def view(
     alt = _("The matrix {name}.")
     slopes = figures.slopes_figure(*backprop.gelu_slopes(), example.inputs["x"].ravel()) if part == "gelu" else None
     gap = max(example.gap(each) for each in example.written)
-    differ = ngettext(
-        "The formula and autograd differ by {gap} at most, for the one gradient of this part (float64).",
-        "The formulas and autograd differ by {gap} at most over all {count} gradients of this part (float64).",
-        len(example.written),
-    )
+    differ = _("Formulas and autograd differ by {gap} at most in what this part has of gradients, {count} (float64).")
     entry = Worked(FORMULAS[part], _calculation(part, example, name), _("one entry, the outlined one: row 1, column 1"))
     return PartView(
         equation=(entry, under_a_loss(example)) if part == "softmax" and not causal else entry,
@@ -292,7 +288,7 @@ render(
             part("ffn", _("Feed-forward network and norm")),
             part("layer", _("Whole layer")),
         ],
-        _("vit-report sections 2.2 to 2.5 and 4 (listings 4 and 5); D14, D20"),
+        "vit-report 2.2–2.5, 4; D14, D20",
         moved={one: f"part={whole}&bp_{whole}={one}" for whole in get_args(Part) for one in operations(whole) if one != whole},
     )
 )

@@ -26,7 +26,7 @@ from pages.learn import frame, matrix_editor
 from pages.learn.frame import Dial, aligned, passage, tex_significant
 from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
 from pages.shared import url_state
-from pages.shared.language import _, ngettext, number, percent, significant
+from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import Point
 from pages.shared.stat_strip import Stat
 from pages.signs import cached_results, clip_source
@@ -260,20 +260,13 @@ def editor(it: Lab) -> None:
 
 def too_short(it: Lab) -> str:
     """Tells why a target has no path."""
-    sentence = ngettext(
-        "No path exists: {frames} frame cannot hold this target, which needs {needed}.",
-        "No path exists: {frames} frames cannot hold this target, which needs {needed}.",
-        it.frames,
-    ).format(frames=number(it.frames), needed=number(it.needed))
+    sentence = _("No path exists: frames there are {frames}, and this target needs {needed}.").format(
+        frames=number(it.frames), needed=number(it.needed)
+    )
     if not it.skip:
         return f"{sentence} " + _("Without the skip every blank between two labels takes a frame as well.")
-    repeats = ctc.repeats(it.problem.target)
-    why = ngettext(
-        "Each label takes a frame, and {repeats} repeat takes a blank before it, or the two would collapse into one.",
-        "Each label takes a frame, and each of {repeats} repeats a blank before it, or the two would collapse into one.",
-        repeats,
-    ).format(repeats=number(repeats))
-    return f"{sentence} {why}"
+    why = _("Each label takes a frame, and each repeat a blank before it, or the two would collapse into one: {repeats} here.")
+    return f"{sentence} {why.format(repeats=number(ctc.repeats(it.problem.target)))}"
 
 
 def trellis(
@@ -472,7 +465,7 @@ render(
             Part("paths", _("All valid paths"), paths, above=source, below=editor),
             Part("gradient", _("Gradient"), gradient, above=source, below=editor),
         ],
-        _("iiga-equations sections 10.2 and 11; Graves et al. 2006; D17, D18, D19"),
+        "iiga-equations 10.2, 11; Graves et al. 2006; D17, D18, D19",
         {Refusal: ("", "")},
     )
 )

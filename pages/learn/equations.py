@@ -6,7 +6,7 @@ from core.lecture.equations import DOCUMENTS, Equation, equations, search
 from pages.learn import equation_tables, frame
 from pages.learn.lesson_page import LessonPage, Part, PartView, markdown, render
 from pages.shared import controls, url_state
-from pages.shared.language import _, current, ngettext
+from pages.shared.language import _, current
 from pages.shared.navigation import ENTRIES
 
 PER_PAGE = 20
@@ -50,7 +50,7 @@ def draw_entry(entry: Equation) -> None:
 def listing(query: str) -> PartView:
     """The entries that fit, a sheet of them at a time."""
     matches = search(query)
-    count = ngettext("{count} equation of {all}", "{count} equations of {all}", len(matches))
+    count = _("Equations: {count} of {all}")
     sheets = max(1, -(-len(matches) // PER_PAGE))
 
     def entries() -> None:

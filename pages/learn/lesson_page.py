@@ -144,7 +144,7 @@ class LessonPage:
     """A page of the lecture.
 
     Attributes:
-        name: of its text and its snippets. title, sources: translated; sources: documents, sections, decisions.
+        name: of its text and its snippets. title: translated. sources: documents with sections, and decisions, in no language.
         errors: the sentence and the remedy for what `view` or a dial may raise; the error's own sentence where empty.
         moved: for the code of a part that is gone, the query of the view that has it now, of another page behind its address.
     """

@@ -328,7 +328,7 @@ render(
             Part("bleu", "BLEU", bleu, first="hypothesis", above=examples),
             Part("rouge", "ROUGE-L", rouge, first="hypothesis", above=examples),
         ],
-        _("iiga-equations section 12; D20a"),
+        "iiga-equations 12; D20a",
         {Refusal: ("", "")},
     )
 )

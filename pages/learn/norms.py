@@ -16,7 +16,7 @@ from core.lecture.worked import Worked
 from pages.learn.frame import choice, slider, tex, tex_row
 from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, caption, check, plot, render, written
 from pages.learn.what_moved import Followed
-from pages.shared.language import _, ngettext, number, percent, significant
+from pages.shared.language import _, number, percent, significant
 
 STANDARD: Final = r"\hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}"
 DRAWN: Final[dict[str, str]] = {
@@ -244,11 +244,7 @@ def initial(
     signals = _signals(activation, layers)
     std, sizes = initialisation.weight_std(scheme, 128, 128), [float(one) for one in signals[scheme].sizes]
     drawn = figures.signal_figure({one: it.sizes for one, it in signals.items()}, names=scheme_names(), chosen=scheme)
-    note = ngettext(
-        "width 128; after {layers} layer the root mean square is {value}",
-        "width 128; after {layers} layers the root mean square is {value}",
-        layers,
-    )
+    note = _("width 128; the root mean square after layer {layers} is {value}")
     apart = _("Two inputs {before} apart end {after} apart.").format(
         before=significant(initialisation.APART), after=significant(signals[scheme].apart)
     )
@@ -278,9 +274,7 @@ render(
             Part("depth", _("Post-norm, pre-norm"), depth, "depth_dial"),
             Part("init", _("Initialisation"), initial, "init_dial"),
         ],
-        _(
-            "vit-report sections 2.2 to 2.4, 3.3 to 3.5 and 4 (listing 1); iiga-equations sections 3.2, 6, 7, 8.2, 9.1 and 16; "
-            "tlob-architecture section 2.2; Xiong et al. 2020; D5, D15, D22"
-        ),
+        "vit-report 2.2–2.4, 3.3–3.5, 4; iiga-equations 3.2, 6, 7, 8.2, 9.1, 16; tlob-architecture 2.2; "
+        "Xiong et al. 2020; D5, D15, D22",
     )
 )

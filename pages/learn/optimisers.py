@@ -198,10 +198,7 @@ render(
             Part("surface", _("On a surface"), on_surface, "walk_dial"),
             Part("schedules", _("Schedules"), schedules, "schedule_dial"),
         ],
-        _(
-            "vit-report sections 2.2, 2.3, 2.7, 2.8 and 3.6; iiga-equations section 13; Kingma and Ba "
-            "2015; Loshchilov and Hutter 2019; D12"
-        ),
+        "vit-report 2.2, 2.3, 2.7, 2.8, 3.6; iiga-equations 13; Kingma, Ba 2015; Loshchilov, Hutter 2019; D12",
         moved={"clipping": "part=surface&clip=1", "init": "norms?part=init"},
     )
 )

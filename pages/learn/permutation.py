@@ -287,10 +287,7 @@ render(
             Part("pool", _("Pooling"), pool, first="order"),
             Part("table", _("Which property holds when"), settings, first="order", dials=("typed", "order", "heads")),
         ],
-        _(
-            "attention-notebook (self-attention under permutation, sections 1 to 3; it calls equivariance invariance: D21), "
-            "iiga-equations 5, vit-report 2.2 for the causal mask."
-        ),
+        "attention-notebook 1–3; iiga-equations 5; vit-report 2.2; D21",
         {TokenError: (_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS), "")},
     )
 )

@@ -23,7 +23,7 @@ from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
-from pages.shared.language import _, ngettext, number, percent, significant
+from pages.shared.language import _, number, percent, significant
 from pages.shared.stat_strip import Stat
 
 WIDTHS: Final = (4, 8, 16, 32, 64, 128)
@@ -256,11 +256,7 @@ def rotation(it: Encoding) -> PartView:
     turned = positions.turned_pair(*flat(block, here))
     digits = digits_needed(positions.turned_pair, *flat(block, here), result=3)
     column, result = tex_matrix([[value] for value in here], digits), tex_matrix([[value] for value in turned], 3)
-    note = ngettext(
-        "Pair {pair} of position {first}, turned by {shift} step. Position {second} itself has {sine} and {cosine}.",
-        "Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}.",
-        k,
-    )
+    note = _("Pair {pair} of position {first}, shifted by {shift}. Position {second} itself has {sine} and {cosine}.")
     rounding = _("Largest residual over all positions and channels: {value}, which is rounding error.")
     circle = figures.turn_figure(it.matrix[:, both], at=at, shift=k, turned=turned)
     alt = _("The matrix that shifts positions: blocks of two along its diagonal, each a rotation.")
@@ -338,10 +334,8 @@ render(
             Part("rotation", _("A shift is a rotation"), rotation, first="k", dials=(*SIZE, "k", "i", "pos")),
             Part("scale", _("Scale"), scale, dials=("s",)),
         ],
-        _(
-            "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report "
-            "2.1 (its listing: D11), tlob-architecture 2.4; Vaswani et al. 2017, section 3.5."
-        ),
+        "sequence-modelling; attention-notebook; iiga-equations 4; vit-report 2.1; tlob-architecture 2.4; "
+        "Vaswani et al. 2017, 3.5; D11",
         {CheckpointError: ("", controls.restore_remedy())},
     )
 )

@@ -270,7 +270,7 @@ render(
             Part("lstm", _("LSTM"), lstm, first="fb", dials=(*SEQUENCE, "fb", "t", "unit")),
             Part("gradient", _("Back through time"), gradient, first="fb", dials=(*SEQUENCE, "rho", "fb")),
         ],
-        _("sequence-modelling (RNN, LSTM, internal states, attention). Gradients through time: Bengio et al. 1994."),
+        "sequence-modelling; Bengio et al. 1994",
         {
             TokenError: (_("Type 2 to {most} letters.").format(most=recurrence.MAX_LETTERS), ""),
         },

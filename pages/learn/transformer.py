@@ -338,7 +338,7 @@ render(
             Part("decode", _("Token by token"), decode, "decode"),
             Part("layer", _("Inside a layer"), layer, "inside", "position"),
         ],
-        _("vit-report sections 2.1 to 2.6, 2.8 and 2.9; Vaswani et al. 2017; D12, D20, D23"),
+        "vit-report 2.1–2.6, 2.8, 2.9; Vaswani et al. 2017; D12, D20, D23",
         {
             CheckpointError: ("", _("Train it: python -m core train dates --folder assets/checkpoints.")),
             ReadingError: ("", _("Type a date of at most 64 characters.")),

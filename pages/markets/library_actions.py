@@ -44,11 +44,7 @@ def room(listed: Sequence[Recording]) -> None:
         if st.button(_("Set this limit"), key="library:set_limit"):
             with _told():
                 count = len(recordings.limit(by, round(wanted * GB)))
-                _finish(
-                    ngettext(
-                        "The limit is set; {count} hour was deleted.", "The limit is set; {count} hours were deleted.", count
-                    ).format(count=number(count))
-                )
+                _finish(_("The limit is set. Hours deleted: {count}.").format(count=number(count)))
         st.caption(_("The oldest recorded hours of all markets are deleted, for good, every ten minutes of a recording."))
 
 

@@ -10,7 +10,7 @@ from core.market.sources import MarketSource
 from core.market.store import index
 from pages.markets import live_controls, recorded_choice
 from pages.shared import controls, url_state
-from pages.shared.language import _, ngettext, number
+from pages.shared.language import _, number
 
 PARAMETER: Final = "panes"
 BEFORE: Final = "wall"
@@ -81,11 +81,7 @@ def _bundled() -> str:
 
 def full() -> str:
     """That no more panes fit."""
-    return ngettext(
-        "There is room for {count} market at once: remove one to add another.",
-        "There is room for {count} markets at once: remove one to add another.",
-        MOST,
-    ).format(count=number(MOST))
+    return _("There is room for {count} markets at once: remove one to add another.").format(count=number(MOST))
 
 
 def symbol_and_venue(source: MarketSource) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from core.market.session import MarketSession
 from core.service import recordings
 from core.service.access import Action, NotAllowed
 from pages.shared import controls, permissions
-from pages.shared.language import _, duration, ngettext, number, size
+from pages.shared.language import _, duration, number, size
 
 
 def draw_record_switch(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
@@ -84,8 +84,11 @@ def _progress(key: str) -> None:
 def describe(now: RecordingStatus) -> str:
     """A recording's numbers in a line."""
     state = _("Recording") if now.running else _("Recorded")
-    rows = ngettext("{count} row", "{count} rows", now.rows).format(count=number(now.rows))
-    gaps = ngettext("{count} gap", "{count} gaps", now.gaps).format(count=number(now.gaps))
-    return _("{state}: {rows}, {span}, {gaps}, {size}; {free} left on the disk.").format(
-        state=state, rows=rows, span=duration(now.seconds), gaps=gaps, size=size(now.size), free=size(now.free)
+    return _("{state}: {span}, rows: {rows}, gaps: {gaps}, {size}; {free} left on the disk.").format(
+        state=state,
+        span=duration(now.seconds),
+        rows=number(now.rows),
+        gaps=number(now.gaps),
+        size=size(now.size),
+        free=size(now.free),
     )

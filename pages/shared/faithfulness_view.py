@@ -66,6 +66,7 @@ def _this_input(here: OfThisInput, names: dict[str, str], unit: str) -> None:
         mine = here(report)
     if mine is not None:
         _curves(mine, names, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
+        st.caption(_areas(mine))
 
 
 def _finding(card: dict[str, Any]) -> Finding | None:
@@ -103,6 +104,15 @@ def _curves(curves: Curves, names: dict[str, str], *, unit: str, key: str, alt: 
         height=360,
         filename=key.replace("_", "-"),
         alt=alt,
+    )
+
+
+def _areas(curves: Curves) -> str:
+    names = method_names()
+    ranked = sorted((method for method in curves.answers if method in names), key=curves.area)
+    areas = ", ".join(_("{method} {area}").format(method=names[method], area=number(curves.area(method), 3)) for method in ranked)
+    return _("Area under each curve, the best method first: {areas}; by chance {chance}.").format(
+        areas=areas, chance=number(curves.area(RANDOM), 3)
     )
 
 

@@ -72,7 +72,7 @@ def bundled(front: str, recogniser: Recogniser, **arguments: Any) -> Clip:
 
 def _sentence(**arguments: Any) -> Clip:
     options = {str(one.video): f"{one.video} · {' '.join(one.glosses)}" for one in _sentences()}
-    code = url_state.choice(st.selectbox, _("Test sentence of RWTH-BOSTON-104"), options, key="sentence", **arguments)
+    code = url_state.choice(st.selectbox, _("Test sentences of RWTH-BOSTON-104"), options, key="sentence", **arguments)
     one = next(one for one in _sentences() if str(one.video) == code)
     return Clip(
         key=f"boston104:{code}",

@@ -11,7 +11,7 @@ from core.runs.epoch_time import BATCH, IMAGES, STEPS, EpochTime
 from core.service import system
 from core.service.access import Action, NotAllowed
 from pages.shared import controls, navigation, permissions, url_state
-from pages.shared.language import _, duration, ngettext, number, percent, size
+from pages.shared.language import _, duration, number, percent, size
 
 TIMED = "system:timed"
 
@@ -71,11 +71,7 @@ def device() -> None:
         text = _("Every model computes on **{name}** with {memory}, and on the processor from the moment that it fails.")
         st.markdown(text.format(name=where.name, memory=size(where.memory)))
         return
-    text = ngettext(
-        "Every model computes on the **processor** ({name}), on {n} thread; a CUDA device would serve them all.",
-        "Every model computes on the **processor** ({name}), on {n} threads; a CUDA device would serve them all.",
-        where.threads,
-    )
+    text = _("Every model computes on the **processor** ({name}; threads: {n}); a CUDA device would serve them all.")
     st.markdown(text.format(name=where.name, n=number(where.threads)))
 
 

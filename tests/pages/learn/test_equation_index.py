@@ -12,7 +12,7 @@ PAGE = ROOT / "pages" / "learn" / "equations.py"
 
 def test_all_are_counted_and_shown_a_page_at_a_time() -> None:
     app = open_page(PAGE)
-    assert app.markdown[1].value == f"**{len(equations())} equations of {len(equations())}**"
+    assert app.markdown[1].value == f"**Equations: {len(equations())} of {len(equations())}**"
     assert len(app.latex) == 20
     app.slider[0].set_value(app.slider[0].max)
     ran(app)

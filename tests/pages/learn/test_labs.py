@@ -76,7 +76,7 @@ def test_the_documents_recursion_raises_the_loss():
 
 def test_too_few_frames_are_explained():
     app = opened("ctc", target="A A B", length="3")
-    assert "3 frames cannot hold this target, which needs 4" in app.warning[0].value
+    assert "frames there are 3, and this target needs 4" in app.warning[0].value
     assert stats(app)["Loss"] == "∞"
     app.slider(key="length").set_value(4).run()
     assert not app.warning

@@ -25,7 +25,7 @@ def test_lesson_fours_answer_is_the_pages_number(code: str) -> None:
 def test_a_rotation_starts_where_its_dial_stands() -> None:
     app = open_page(LEARN / "positions.py", part="rotation", n="93", pos="80", k="29")
     assert app.slider(key="pos").value == app.slider(key="pos").max == 63
-    assert "position 63, turned by 29 steps" in words(app)
+    assert "position 63, shifted by 29" in words(app)
 
 
 @pytest.mark.parametrize(("page", "part"), [("norms", "depth"), ("optimisers", "schedules")])

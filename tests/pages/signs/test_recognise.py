@@ -104,6 +104,7 @@ def test_a_long_clip_is_lit_by_what_takes_one_pass(monkeypatch):
 
 def test_the_truth_is_that_of_the_chosen_gloss():
     app = opened(input="tracks", sview="truth", gloss="2", sentence=str(track_samples()[3].video))
+    assert "Area under each curve, the best method first" in text(app)
     assert all(name in text(app) for name in ("Rollout", "Occlusion", "Gradient relevance", "Integrated gradients"))
 
 
