@@ -42,26 +42,12 @@ def example(equation: str) -> str:
 
 def families() -> None:
     """TLOB beside BERT, GPT and T5 (tlob-architecture section 7), by their published sizes."""
-    lean = cost_count.count(TLOBConfig(qkv="single"), 0).parameters
-    _table(
-        _("BERT, GPT, T5 and TLOB"),
-        {
-            _("Model"): [*PUBLISHED, "TLOB"],
-            _("Made of"): [_("encoder"), _("decoder"), _("encoder and decoder"), _("encoder, over time and over features")],
-            _("Learns to"): [
-                _("fill in hidden words"),
-                _("continue a text"),
-                _("turn a text into another"),
-                _("call the mid's direction"),
-            ],
-            _("Used for"): [_("classes, search, names in a text"), _("writing"), _("translation, summaries"), _("order books")],
-            _("Reads"): [_("tokens")] * 3 + [_("vectors of 40 numbers")],
-            _("Looks"): [_("both ways"), _("back"), _("both ways to read, back to write"), _("both ways")],
-            _("Norm of the input"): ["LayerNorm"] * 3 + ["BiN"],
-            _("Layers"): ["12", "12", "12 + 12", str(2 * BTC.pairs)],
-            _("Parameters"): [number(one) for one in (*PUBLISHED.values(), lean)],
-        },
-    )
+    sizes = {**PUBLISHED, "TLOB": cost_count.count(TLOBConfig(qkv="single"), 0).parameters, "layers": 2 * BTC.pairs}
+    text = passage("equations", "families")
+    for name, value in sizes.items():
+        text = text.replace(f"{{{name}}}", number(value))
+    with st.expander(_("BERT, GPT, T5 and TLOB"), icon=":material/table:"):
+        st.markdown(text)
 
 
 def notation() -> None:
@@ -76,14 +62,8 @@ def notation() -> None:
         "ViT": ("–", patches + 1, side, 1, vit.width, vit.classes, vit.heads, vit.layers, vit.width // vit.heads),
     }  # fmt: skip
     sizes = {model: dict(zip(symbols, row, strict=True)) for model, row in rows.items()}
-    meanings = {
-        "B": _("samples computed together (batch)"), "T": _("tokens: frames, moments of the book, patches and class token"),
-        "H, W": _("height and width of a picture, pixels"), "C": _("channels of a picture; columns of the book"),
-        "D": _("width of a token (d_model)"), "V": _("classes or glosses told apart"), "N": _("attention heads (h)"),
-        "L": _("layers"), "d_k": _("width of a head: D / N"), "⊙": _("product entry by entry (Hadamard)"),
-        "⊕": _("joining side by side (concatenation)"), "Q, K, V": _("queries, keys and values"),
-        "ε": _("CTC's blank; in a norm, what keeps the divisor above 0"), "γ, β": _("a norm's scale and shift"),
-    }  # fmt: skip
+    lines = passage("equations", "symbols").splitlines()
+    meanings = dict(line.removeprefix("- ").split(": ", 1) for line in lines if line)
     _table(
         _("Notation"),
         {
