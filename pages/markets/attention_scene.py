@@ -10,11 +10,12 @@ from core.market import evidence
 from core.market.features import price_columns
 from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
-from pages.markets import attention_inputs, attention_window, cached_results
+from pages.markets import attention_window, cached_results
 from pages.markets.attention_inputs import Explained
 from pages.markets.cached_results import FEATURE, TIME, WindowAnswer
 from pages.markets.class_names import class_names
 from pages.markets.live_controls import horizon_name
+from pages.shared import controls
 from pages.shared.language import _, number, percent
 
 FORMULAS: Final = {TIME: "tlob-time-attention", FEATURE: "tlob-feature-attention"}
@@ -51,8 +52,8 @@ def scene_of(
     if not moves:
         try:
             measures["gradients"] = cached_results.attribute(window, *explained, hidden=hidden).values
-        except GradientError:
-            attention_inputs.no_gradients()
+        except GradientError as error:
+            controls.error_box(error, remedy=_("Choose another source or another model."))
     rolled = answered.maps[f"{cached_results.ROLLOUT} {TIME}"][0]
     measures["moments"] = evidence.pooled_rows(rolled, predictor.config.pooling)
     stage = BookStage(
