@@ -103,7 +103,7 @@ class DateReader:
             raise ReadingError("the text is empty: type a date, such as 3 de mayo de 1979")
         if len(plain) > self.model.config.length:
             raise ReadingError(
-                "the text has {count} characters: the model takes at most {most}", count=len(plain), most=self.model.config.length
+                "the text has {count} characters: at most {most} are read", count=len(plain), most=self.model.config.length
             )
         return plain, dates.encode_text(plain)
 

@@ -10,7 +10,7 @@ from core.messages import Message, compose
 from core.signs.decoding import GlossSpan, confident, gloss_spans
 from core.signs.hands.tracks import HandTracks
 
-NO_HAND: Final = compose("No hand is seen in this film, so nothing is read. Come closer and show the whole hand, well lit.")
+NO_HAND: Final = compose("No hand is seen, so nothing is read: come closer.")
 TWO_HANDS: Final = compose("Two hands are seen, and together no sign that I know: show one alone.")
 NO_SIGN: Final = compose("No sign is seen in this clip: it gets no gloss.")
 

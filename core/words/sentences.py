@@ -118,7 +118,7 @@ class SentenceReader:
         if not clean:
             raise BadValue("the text is empty: type some words")
         if len(clean) > MAX_CHARACTERS:
-            raise BadValue("the sentence has {count} characters: at most {most} are read", count=len(clean), most=MAX_CHARACTERS)
+            raise BadValue("the text has {count} characters: at most {most} are read", count=len(clean), most=MAX_CHARACTERS)
         coded = self.tokenizer.encode(clean)
         if len(coded.ids) > MAX_PIECES:
             raise BadValue(

@@ -49,9 +49,9 @@ def change(analysis: PictureAnalysis, rest: PictureAnalysis, numbers: list[int])
         before=_(classifier.class_names[label]),
         after=_(classifier.class_names[rest.likeliest]),
         shares=(float(analysis.shares[label]), float(rest.shares[label])),
-        instead=_("In place of a patch that is rubbed out the model reads the picture's mean colour.")
+        instead=_("In place of what is rubbed out the model reads a mean of the whole.")
         if colour
-        else _("In place of a patch that is rubbed out the model reads empty background, as around every garment it knows."),
+        else _("In place of what is rubbed out the model reads empty background."),
         orders={"occlusion": _("By occlusion"), "attention": _("By attention")},
         first=1,
     )
@@ -69,5 +69,5 @@ def draw_fooling(analysis: PictureAnalysis, rest: PictureAnalysis, numbers: list
         key="fool_ranking",
         height=HEIGHT,
         filename="ranking-hidden",
-        alt=_("All ten classes and none of them by their probability, on the whole picture and with patches hidden."),
+        alt=_("All ten classes and none of them by their probability."),
     )

@@ -39,7 +39,7 @@ def show_if_possible(body: Callable[[], None]) -> None:
 
 def no_model() -> None:
     """Says that there is none, and who may make one."""
-    controls.notice("empty", _("There is no garment model here yet: whoever runs this server may train one (see the README)."))
+    controls.notice("empty", _("There is no such model here: whoever runs this server may train one (see the README)."))
 
 
 def pick_classifier(picture: Picture) -> Classifier:

@@ -31,7 +31,7 @@ def draw_ranking(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: Pre
             key="classify_ranking",
             height=HEIGHT,
             filename="ranking",
-            alt=_("All ten classes and none of them by their probability, the most probable first."),
+            alt=_("All ten classes and none of them by their probability."),
         )
 
 

@@ -388,7 +388,8 @@ def multi_head(it: RandomlyAttended) -> PartView:
     """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
     steps, i, count = it.steps, it.query, it.heads
     off = attention_steps.deviation_from_torch(steps, it.weights)
-    agree = _("Largest difference from torch.nn.MultiheadAttention with these weights: {value}.").format(value=written(off, -1))
+    sentence = _("Largest difference from {name} with these weights: {value}.")
+    agree = sentence.format(name="torch.nn.MultiheadAttention", value=written(off, -1))
     name = _("A of head {number}")
     maps = [
         by_key(

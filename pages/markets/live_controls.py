@@ -261,7 +261,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         bars = int(url_state.choice(st.selectbox, _("Price as"), spans_of_bars, key="bars"))
         smallest = url_state.number_input(_("Smallest trade drawn"), 0.0, 1e9, key="least", default=0.0, format="%g")
         resting = url_state.number_input(_("Smallest resting size drawn"), 0.0, 1e9, key="rest", default=0.0, format="%g")
-        cumulative = st.toggle(_("Volume delta summed since the last gap"), key="cumulative", bind="query-params")
+        cumulative = st.toggle(_("Bought less sold, summed since the last gap"), key="cumulative", bind="query-params")
         zone = url_state.choice(st.selectbox, _("Times in"), zones, key="zone")
     return TerminalChoices(
         head=choices.head,

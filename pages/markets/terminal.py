@@ -203,7 +203,7 @@ def _strip_labels() -> dict[str, str]:
         "noMessageAsked": _("No message for {span}; asked {asked} ago: the same book"),
         "offer": _("Watch a recording meanwhile"),
         "provisional": _("newest rows not yet confirmed"),
-        "disconnected": _("The connection to the app was lost; connecting again."),
+        "disconnected": _("The server is lost: the page goes on by itself when it is back."),
         "feedState": _("From {from} to {until}: {state}."),
         "feedNone": _("{time}: not followed."),
         "silent": _("Silent since {time}"),

@@ -49,7 +49,7 @@ def words() -> dict[str, str]:
         "turn": _("Other camera"),
         "idle": _("The camera is off."),
         "connecting": _("Connecting"),
-        "lost": _("The connection to the app was lost: the camera goes on when it is back."),
+        "lost": _("The server is lost: the page goes on by itself when it is back."),
         "denied": _("The browser may not use the camera: allow it in the address bar and start again, or upload a file."),
         "noCamera": _("No camera was found: connect one and start again, or upload a file."),
         "inUse": _("Another program uses the camera: close it and start again, or upload a file."),

@@ -43,7 +43,7 @@ def page() -> None:
         camera()
         return
     if recogniser is None:
-        controls.notice("empty", _("No model of signs is there: whoever runs this server may train one (see the README)."))
+        controls.notice("empty", _("There is no such model here: whoever runs this server may train one (see the README)."))
         return
     clip = asked.clip or clip_source.own(asked.file, recogniser)
     recognition = clip_and_model.read(recogniser, clip) if clip else None
@@ -67,7 +67,7 @@ def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
         before=" ".join(recognition.greedy),
         after=" ".join(rest.greedy),
         shares=None,
-        instead=_("In place of a frame that is rubbed out the model reads the mean of the clip's frames."),
+        instead=_("In place of what is rubbed out the model reads a mean of the whole."),
         orders={"counted": _("By what lights the stage"), "attention": _("By attention")},
     )
     scene = recognise_stage.scene_of(recogniser, clip, rest, hidden, answer=sentence(recogniser, clip, rest))
@@ -145,9 +145,7 @@ def reading(recogniser: Recogniser) -> None:
 def camera() -> None:
     """The camera in the stage's place, and beside it the signs to copy."""
     if HANDS not in checkpoints.names("iiga", folder=checkpoints.FOLDER):
-        controls.notice(
-            "empty", _("The model that reads hands is not there: whoever runs this server may train it (see the README).")
-        )
+        controls.notice("empty", _("There is no such model here: whoever runs this server may train one (see the README)."))
         return
     if live_camera.missing():
         return

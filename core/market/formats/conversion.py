@@ -423,7 +423,7 @@ def _checked(source: Source, look: Callable[[FloatArray], object] | None = None)
             good &= ~bad
         before = np.maximum.accumulate(np.append(last, np.where(good, batch.timestamps, -1)))[:-1]
         late = good & (batch.timestamps < before)
-        faults.append((batch.rows[late], compose("goes back in time: rows must be in time order")))
+        faults.append((batch.rows[late], compose("goes back in time: all must be in time order")))
         good &= ~late
         last = int(max(last, batch.timestamps[good].max(initial=-1)))
         values = batch.values[good][:, : 4 * RECORDED_LEVELS]

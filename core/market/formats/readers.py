@@ -265,7 +265,7 @@ class LobsterSource(Source):
         seconds = np.where(known, values[:, 0], 0.0)
         late = known & ~halted & (seconds < np.maximum.accumulate(np.where(halted, 0.0, seconds)))
         faults += [(rows[~known], compose("has a message with an empty cell"))]
-        faults += [(rows[late], compose("goes back in time: messages must be in time order"))]
+        faults += [(rows[late], compose("goes back in time: all must be in time order"))]
         sound = known & ~halted & ~late
         times = self._midnight + np.ceil(np.round(seconds * 1e3, 6)).astype(np.int64)  # never before it happened
         silent, priced = np.concatenate([rows[~sound], *(at for at, _ in faults)]), sound & np.isin(values[:, 1], ORDERS)

@@ -221,7 +221,7 @@ def test_the_shipped_models_card_holds_on_validation(reader: DateReader) -> None
 def test_what_cannot_be_read_is_said(reader: DateReader, tmp_path: Path) -> None:
     with pytest.raises(ReadingError, match="the text is empty"):
         reader.read("   ")
-    with pytest.raises(ReadingError, match="65 characters: the model takes at most 64"):
+    with pytest.raises(ReadingError, match="65 characters: at most 64 are read"):
         reader.read("x" * 65)
     assert reader.read("mañana €").unknown == ("€",)
     with pytest.raises(CheckpointError):

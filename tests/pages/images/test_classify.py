@@ -59,7 +59,7 @@ def upload(app: AppTest, file: tuple[str, bytes]) -> AppTest:
 def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
     app = opened()
-    assert "no garment model here yet" in words(app) and "see the README" in words(app)
+    assert "no such model here" in words(app) and "see the README" in words(app)
     assert not app.selectbox
 
 

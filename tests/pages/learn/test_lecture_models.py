@@ -51,7 +51,7 @@ def test_next_goes_on_by_one_symbol() -> None:
 
 
 def test_nothing_typed_and_too_much_typed_are_said() -> None:
-    for text, sentence in ((" ", "The text is empty"), ("x" * 70, "The text has 70 characters: the model takes at most 64")):
+    for text, sentence in ((" ", "The text is empty"), ("x" * 70, "The text has 70 characters: at most 64 are read")):
         app = page("transformer", date=text)
         assert sentence in words(app)
         assert "date=" in app.code[0].value, "the link to this view stays under an error"

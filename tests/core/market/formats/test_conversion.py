@@ -146,7 +146,7 @@ BAD_CELLS: list[tuple[dict[str, object], str]] = [
     ({"ask_size_2": 1e16}, "has a price or size of 1e+15 or more"),
     ({"bid_price_1": 1e6}, "is crossed: the best ask is not above the best bid"),
     ({"ask_price_5": 1e6}, "is unsorted: asks must rise and bids must fall from the best"),
-    ({"timestamp": 1.6e12}, "goes back in time: rows must be in time order"),
+    ({"timestamp": 1.6e12}, "goes back in time: all must be in time order"),
     ({"timestamp": 5.0}, why_not(5.0, "timestamp")),
     ({"timestamp": 1.7e16}, why_not(1.7e16, "timestamp")),
 ]
@@ -186,7 +186,7 @@ def spoil(path: Path, line: int, text: str) -> None:
         (tardis_day, "binance", 8, ",".join(["x"] * 104), "has 'x' in column asks[0].price: a number is right"),
         (lobster_day, "GOOG_2012-06-21_34200000_57600000_orderbook_11", 9, "1,2,3", "has 3 fields: 44 are right"),
         (lobster_day, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1,2", "of the messages has 2 fields: 6 are right"),
-        (lobster_day, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1.0,1,1,1,1,1", "goes back in time: messages must be"),
+        (lobster_day, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1.0,1,1,1,1,1", "goes back in time: all must be"),
     ],
 )
 def test_a_bad_line_of_each_kind_is_named(
