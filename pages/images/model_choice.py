@@ -63,10 +63,7 @@ def pick_classifier(picture: Picture) -> Classifier:
 
 def _ask() -> None:
     """Asks about a picture that may be one of the data set's, enlarged, or a photograph."""
-    sentence = _(
-        "This looks like an image of Fashion-MNIST: grey, on black, and no finer than 28 x 28 pixels. So the report's ViT reads "
-        "it. Is it a photograph?"
-    )
+    sentence = _("This looks like an image of Fashion-MNIST, so the report's ViT reads it. Is it a photograph?")
     controls.notice("stale", sentence)
     st.button(
         _("Yes, read it as a photograph"),

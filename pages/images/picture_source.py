@@ -120,7 +120,7 @@ def _pick_test_image() -> ChosenPicture:
     by_class = sorted(range(len(images)), key=lambda i: (labels[i], i))
     names = {str(i): _("{garment}, test image {number}").format(garment=_(CLASSES[labels[i]]), number=rows[i]) for i in by_class}
     item = _pick_from_sheet("gallery", names, default=min(names, key=int))
-    st.caption(_("The first six test images of each class. No model was trained on them or chosen by them."))
+    st.caption(_("No model was trained on these."))
     return ChosenPicture(picture=cached_results.gallery_picture(item), name=names[str(item)], truth=CLASSES[labels[item]])
 
 
@@ -129,7 +129,7 @@ def _pick_photograph() -> ChosenPicture:
     kinds = [one.kind for one in photographs]
     names = {str(i): f"{_(KINDS[kind])} {1 + i - kinds.index(kind)}" for i, kind in enumerate(kinds)}
     item = _pick_from_sheet("photos", names, default=str(front.answers()["photograph"]["photo"]))  # that of the front page
-    st.caption(_("The first three of each kind among photographs that no model was trained on."))
+    st.caption(_("No model was trained on these."))
     picture = cached_results.photograph_pictures()[item]
     return ChosenPicture(picture=picture, name=names[str(item)], truth=photographs[item].name)
 

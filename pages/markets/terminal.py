@@ -277,9 +277,7 @@ def _call_labels(horizon: str) -> dict[str, Any]:
         "nearestNow": _("{rule} calls now"),
         "few": _("{{count}} of the {least} outcomes that a score begins with.").format(least=number(FEWEST)),
         "worth": _("A call was worth {result} after the spread and two fees of {fee} bps: {count} trades."),
-        "worthNone": _(
-            "What a call is worth, after the spread and two fees of {fee} bps, begins with ten trades: {count} so far."
-        ),
+        "worthNone": _("What a call is worth is said from ten trades on: {count} so far."),
         "since": _("Scored since {time}."),
         "sinceWithout": _("Scored since {time}, without the time from {from} to {to}."),
     }

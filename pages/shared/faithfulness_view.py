@@ -77,23 +77,10 @@ def _finding(card: dict[str, Any]) -> Finding | None:
     except FindingError as error:
         controls.error_box(error)
         return None
-    if finding is None:
-        controls.notice(
-            "empty",
-            _(
-                "This model has not been measured on the bundled sample: "
-                "run `python -m core faithful {name} --folder assets/explain`."
-            ).format(name=name),
-        )
-        return None
-    if finding.weights_sha256 != card.get("weights_sha256"):
-        controls.notice(
-            "stale",
-            _(
-                "These curves are of earlier weights of {name}: "
-                "run `python -m core faithful {name} --folder assets/explain --overwrite` again."
-            ).format(name=name),
-        )
+    if finding is None or finding.weights_sha256 != card.get("weights_sha256"):
+        command = f"python -m core faithful {name} --folder assets/explain --overwrite"
+        sentence = _("The bundled sample has not been measured with these weights: run `{command}`.").format(command=command)
+        controls.notice("stale" if finding else "empty", sentence)
     return finding
 
 

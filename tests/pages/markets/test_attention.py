@@ -193,7 +193,7 @@ def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: p
     monkeypatch.setattr(faithfulness, "FOLDER", tmp_path)
     app = opened(second="60", view="truth")
     shown = words(app)
-    assert "This model has not been measured" in shown
+    assert "The bundled sample has not been measured with these weights" in shown
     window = answers_window(60.0)
     answer = cached_results.answer(window)
     predictor = answer.predictor
@@ -212,7 +212,7 @@ def test_curves_of_other_weights_are_called_old(monkeypatch: pytest.MonkeyPatch,
     faithfulness.write("tlob", "0" * 64, "python -m core faithful tlob", [curves, curves], folder=tmp_path)
     monkeypatch.setattr(faithfulness, "FOLDER", tmp_path)
     shown = words(opened(second="60", view="truth"))
-    assert "These curves are of earlier weights of tlob" in shown
+    assert "The bundled sample has not been measured with these weights" in shown
     assert "of 5 methods" in shown
 
 
