@@ -100,7 +100,7 @@ def _states(trellis: Lattice, reachable: NDArray[np.bool_], quantity: Quantity, 
 
 
 def _quantity(quantity: Quantity) -> str:
-    return {"gamma": _("P(state | target)"), "alpha": _("ln α"), "beta": _("ln backward α")}[quantity]
+    return {"gamma": _("P(state | target)"), "alpha": "ln α", "beta": _("ln backward α")}[quantity]
 
 
 def _edges(trellis: Lattice, reachable: NDArray[np.bool_], *, skips: bool) -> tuple[list[float | None], list[float | None]]:

@@ -212,7 +212,7 @@ def decoded(data: bytes, name: str) -> Picture | None:
 
 def refusal_of(name: str, error: PictureError) -> str:
     """A sentence that names the file and says why it cannot be read."""
-    return _("{file}: {why}.").format(file=name, why=translate(str(error)))
+    return f"{name}: {translate(str(error))}."
 
 
 def _pasted() -> bytes | None:

@@ -173,7 +173,7 @@ def classes(place: Place) -> None:
         ),
     )
     for key, name, values, digits in (
-        ("tokens_logits", _("Logits, l"), walk.logits, 2),
+        ("tokens_logits", "Logits, l", walk.logits, 2),
         ("tokens_probabilities", _("Probabilities, p"), scaled / total, 4),
     ):
         _show(Matrix(values=values[None], name=name, rows=[""], columns=names, digits=digits), key)

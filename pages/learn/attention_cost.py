@@ -29,7 +29,7 @@ def setup_names() -> dict[str, str]:
     known = {
         "tlob": _("TLOB, the document's listing"),
         "tlob-lean": _("TLOB, lean layers"),
-        "tlob-fi2010": _("TLOB, FI-2010"),
+        "tlob-fi2010": "TLOB, FI-2010",
         "vit": _("ViT, default"),
         "iiga": _("IIGA, the document's"),
         "dates": _("Transformer of dates"),

@@ -140,7 +140,7 @@ def ids(ids: Annotated[str, choice(_("Ids"), id_rules(), key="cat_ids")]) -> Par
             plot(whole, "cat_rows", _("{what}, a matrix with one row per token.").format(what="X"), height=260),
             [
                 matrix(like, _("Cosine similarity of the rows"), "cat_cosines", rows, rows),
-                matrix(weights, _("A = softmax(XXᵀ/√512)"), "cat_weights", rows, rows),
+                matrix(weights, "A = softmax(XXᵀ/√512)", "cat_weights", rows, rows),
             ],
             check(verdict, same),
         ],

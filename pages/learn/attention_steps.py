@@ -292,8 +292,8 @@ def scores(it: Attended) -> PartView:
         figure=lambda moved: [
             *in_rows(
                 it,
-                by_key(it, steps.raw[head], _("QKᵀ"), "raw", of=it.operands),
-                by_key(it, steps.scaled[head], _("QKᵀ / (τ √d_k)"), "scaled", of=it.operands),
+                by_key(it, steps.raw[head], "QKᵀ", "raw", of=it.operands),
+                by_key(it, steps.scaled[head], "QKᵀ / (τ √d_k)", "scaled", of=it.operands),
                 by_key(it, steps.masked[head], _("masked"), "masked", moved=moved, of=it.operands),
             ),
         ],

@@ -200,7 +200,7 @@ class Lab:
             Stat(
                 name=_("Frames needed"),
                 value=number(self.needed),
-                note=_("U + r") if self.skip else _("2U − 1, without the skip"),
+                note="U + r" if self.skip else _("2U − 1, without the skip"),
                 tone="bad" if self.lattice is None else "plain",
             ),
             Stat(name=_("Frames T"), value=number(self.frames)),

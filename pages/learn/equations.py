@@ -18,7 +18,7 @@ def search_line() -> dict[str, str]:
         words = [st.query_params.get("find", ""), *linked]
         url_state.remember("find", " ".join(one for one in words if one not in ("", "all", "any")) or None)
     with frame.controls_block("find"):
-        hint = _("softmax, CTC, D11, vit-report, core.nn …")
+        hint = "softmax, CTC, D11, vit-report, core.nn …"
         return {"query": url_state.text(_("Search"), key="find", max_chars=80, placeholder=hint, icon=":material/search:")}
 
 

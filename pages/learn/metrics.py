@@ -155,7 +155,7 @@ def error_stats(errors: WordErrors) -> list[Stat]:
         Stat(
             name="WER",
             value=_("undefined") if errors.rate is None else percent(errors.rate),
-            note=_("(S + D + I) / N = {errors} / {words}").format(errors=number(errors.errors), words=number(errors.words)),
+            note=f"(S + D + I) / N = {number(errors.errors)} / {number(errors.words)}",
         ),
         Stat(name=_("Substitutions S"), value=number(errors.substitutions)),
         Stat(name=_("Deletions D"), value=number(errors.deletions)),
@@ -234,14 +234,14 @@ def bleu(
     score = metrics.bleu(*it.pairs, order=order)
     whole, precisions = score.score / 100, [precision / 100 for precision in score.precisions]
     counts = {
-        _("n"): range(1, order + 1),
+        "n": range(1, order + 1),
         _("Matches"): score.counts,
         _("In the hypothesis"): score.totals,
         _("Precision"): [percent(precision, 2) for precision in precisions],
     }
     grams = [
         {
-            _("n"): n,
+            "n": n,
             _("n-gram"): " ".join(gram.words),
             _("In the hypothesis"): gram.hypothesis,
             _("In the reference"): gram.reference,

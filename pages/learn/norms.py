@@ -231,7 +231,7 @@ def scheme_names() -> dict[str, str]:
         "report_qkv": _("report: W_Q, W_K, W_V"),
         "report_out": _("report: W_O"),
         "report_second": _("report: W_2"),
-        "normal": _("N(0, 1)"),
+        "normal": "N(0, 1)",
     }
 
 
@@ -271,7 +271,7 @@ render(
             Part("activations", _("Activations"), activation, "act_dial"),
             Part("softmax", _("Stable softmax"), softmax, "soft_dial"),
             Part("dropout", _("Dropout"), dropout, "drop_dial"),
-            Part("depth", _("Post-norm, pre-norm"), depth, "depth_dial"),
+            Part("depth", "Post-norm, pre-norm", depth, "depth_dial"),
             Part("init", _("Initialisation"), initial, "init_dial"),
         ],
         "vit-report 2.2–2.4, 3.3–3.5, 4; iiga-equations 3.2, 6, 7, 8.2, 9.1, 16; tlob-architecture 2.2; "

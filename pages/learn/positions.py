@@ -191,7 +191,7 @@ def matrix(it: Encoding) -> PartView:
     shown = {"pair": it.matrix[it.at, 2 * it.pair : 2 * it.pair + 2], "rms": spread}
     return PartView(
         equation=equation,
-        figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=456), strip],
+        figure=[heat(it.matrix, "PE", "pe_matrix", alt, row=it.at, height=456), strip],
         notes=[passage("positions", "matrix_learned")] if it.learned else None,
         asked=lambda: (_("the number of channels that hardly change"), positions.still_channels(it.matrix)),
         followed=Followed(name="encoding", values=it.matrix, rows=rows),

@@ -68,7 +68,7 @@ class Change:
     def questions(self) -> list[Question]:
         """Those that it can be asked for."""
         before, after, name = compact(self.before), compact(self.after), self.number
-        reason = _("{number}: {before} → {after}.").format(number=name[:1].upper() + name[1:], before=before, after=after)
+        reason = f"{name[:1].upper()}{name[1:]}: {before} → {after}."
         way, times = trend(self.before, self.after), doublings(self.before, self.after)
         ways = _("it rises"), _("it stays the same"), _("it falls")
         asked = [self._question("way", _("What happens to {number}?").format(number=name), ways, 1 - way, reason)]

@@ -266,8 +266,8 @@ render(
         "recurrent",
         _("Recurrent cells"),
         [
-            Part("rnn", _("RNN"), rnn, first="rho", dials=(*SEQUENCE, "rho", "t", "unit")),
-            Part("lstm", _("LSTM"), lstm, first="fb", dials=(*SEQUENCE, "fb", "t", "unit")),
+            Part("rnn", "RNN", rnn, first="rho", dials=(*SEQUENCE, "rho", "t", "unit")),
+            Part("lstm", "LSTM", lstm, first="fb", dials=(*SEQUENCE, "fb", "t", "unit")),
             Part("gradient", _("Back through time"), gradient, first="fb", dials=(*SEQUENCE, "rho", "fb")),
         ],
         "sequence-modelling; Bengio et al. 1994",

@@ -136,7 +136,7 @@ def network() -> Iterator[Writer]:
 
 def ask() -> str:
     """The text to go on with: one's own, or one of three."""
-    samples = dict(zip(OPENINGS, (_("Rome"), _("Zorblax"), _("in Spanish")), strict=True))
+    samples = dict(zip(OPENINGS, (_("Rome"), "Zorblax", _("in Spanish")), strict=True))
     label = _("Your text, up to {most} characters").format(most=number(MAX_CHARACTERS))
     return controls.own_text(label, key=TEXT, samples=samples, most=MAX_CHARACTERS)
 
@@ -254,7 +254,7 @@ def data(following: NextWords, before: NextWords | None, count: int, off: list[H
             "others": _("all others"),
             "temperature": _("Temperature {value}"),
             "likeliest": _("Temperature 0: the likeliest"),
-            "topP": _("Top-p {value}"),
+            "topP": "Top-p {value}",
             "seed": _("Seed"),
             "turn": _("{count} texts are being written already: yours is number {place} in line.").format(
                 count=number(TEXTS), place="{place}"

@@ -102,10 +102,7 @@ def _numbers(attribution: Attribution, explained: int, answer: WindowAnswer, hea
 
 def _sentence(attribution: Attribution, names: Sequence[str]) -> str:
     sums = attribution.values.sum(axis=0)
-    parts = [
-        _("{input} ({value})").format(input=names[index], value=number(float(sums[index]), 4, sign=True))
-        for index, _size in summaries.strongest(abs(sums), 5)
-    ]
+    parts = [f"{names[index]} ({number(float(sums[index]), 4, sign=True)})" for index, _size in summaries.strongest(abs(sums), 5)]
     return _("Over the whole window these moved it most: {inputs}.").format(inputs=", ".join(parts))
 
 

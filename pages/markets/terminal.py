@@ -241,7 +241,7 @@ def _ladder_labels() -> dict[str, str]:
         "sold": _("Sold"),
         "traded": _("Traded"),
         "size": _("Resting"),
-        "change": _("1 min"),
+        "change": "1 min",
         "changeHelp": _("What rests there now less what rested there a minute ago."),
         "ladder": _("Rows of {step}"),
     }
@@ -318,7 +318,7 @@ def _alert_labels(horizon: str) -> dict[str, Any]:
         "alertNone": _("No alert is set."),
         "alertMost": _("{count} alerts are the most: remove one to set another."),
         "alertDenied": _("This browser shows no notifications of this page; the sound and the line on the screen remain."),
-        "alertText": _("{symbol}: {rule}"),
+        "alertText": "{symbol}: {rule}",
         "tradeSounds": _("Sound each trade of {size} or more"),
         "close": _("Close"),
     }

@@ -59,7 +59,7 @@ def computed_on(placed: Placed) -> str:
     """Name of the kind of device that a model computes on; a notice where it had to leave the GPU."""
     if placed.placement.failure:
         notice("stale", _("The GPU failed: the processor answers in its place, more slowly, until the app starts again."))
-    return _("GPU") if placed.placement.where == "gpu" else _("processor")
+    return "GPU" if placed.placement.where == "gpu" else _("processor")
 
 
 def opened(label: str, *, icon: str | None = None, key: str) -> DeltaGenerator | None:
@@ -197,7 +197,7 @@ def download_table(label: str, table: Callable[[], pd.DataFrame], *, key: str, f
     with st.container(horizontal=True, width="content"):
         for form in encode:
             st.download_button(
-                _("{what} ({format})").format(what=label, format="CSV" if form == "csv" else "Parquet"),
+                f"{label} ({'CSV' if form == 'csv' else 'Parquet'})",
                 data=lambda form=form: encode[form](table()),  # type: ignore[misc]
                 file_name=f"{filename}.{form}",
                 mime=mime[form],

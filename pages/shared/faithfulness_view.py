@@ -97,7 +97,7 @@ def _curves(curves: Curves, names: dict[str, str], *, unit: str, key: str, alt: 
 def _areas(curves: Curves) -> str:
     names = method_names()
     ranked = sorted((method for method in curves.answers if method in names), key=curves.area)
-    areas = ", ".join(_("{method} {area}").format(method=names[method], area=number(curves.area(method), 3)) for method in ranked)
+    areas = ", ".join(f"{names[method]} {number(curves.area(method), 3)}" for method in ranked)
     return _("Area under each curve, the best method first: {areas}; by chance {chance}.").format(
         areas=areas, chance=number(curves.area(RANDOM), 3)
     )
@@ -111,7 +111,7 @@ def _verdict(finding: Finding) -> None:
         {
             _("Method"): names[method],
             _("Area under the curve"): number(one.area, 3),
-            _("Below chance"): _("{gain} ± {error}").format(gain=number(one.gain, 3), error=number(one.error, 3)),
+            _("Below chance"): f"{number(one.gain, 3)} ± {number(one.error, 3)}",
             _("Better than chance"): percent(one.better),
         }
         for method, one in finding.verdicts.items()

@@ -44,7 +44,7 @@ def own(file: Any, recogniser: Recogniser) -> Clip | None:
     try:
         footage = _picture(file, recogniser) if still else _sampled(file, recogniser)
     except Refusal as error:
-        controls.error_box(_("{file}: {why}.").format(file=file.name, why=translate(str(error))) if still else str(error))
+        controls.error_box(f"{file.name}: {translate(str(error))}." if still else str(error))
         footage = None
     if footage is None:
         forget_clip()

@@ -89,7 +89,7 @@ def sentence(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> st
             for one in recognition.glosses
         )
         model = f"{clip_and_model.model_title(recogniser.name)}, {controls.computed_on(recogniser)}"
-        who = _("{model}, {time}").format(model=model, time=duration(recognition.took_s))
+        who = f"{model}, {duration(recognition.took_s)}"
         st.html(f'<p class="signs-answer">{words} <span>{escape(who)}</span></p>')
     return " ".join(recognition.greedy) or clip.title
 

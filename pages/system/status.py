@@ -88,7 +88,7 @@ def epoch_time() -> None:
     timed: list[EpochTime] | None = st.session_state.get(TIMED)
     if timed is None:
         return
-    names = {"cpu": _("Processor"), "cuda": _("GPU")}
+    names = {"cpu": _("Processor"), "cuda": "GPU"}
     step = _("A step of {count} images").format(count=number(BATCH))
     st.table(
         [

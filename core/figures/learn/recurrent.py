@@ -77,8 +77,8 @@ def left_figure(rnn: Array, lstm: Array, *, chosen: str, x_title: str) -> go.Fig
 def gradients_figure(*, rnn: Array, lstm: Array, attention: Array, forget: Array, x_title: str) -> go.Figure:
     """Norms by the step of the input, on a logarithmic axis; zeros (underflow) are left out."""
     rows = (
-        (_("RNN"), rnn, ORANGE, "solid"),
-        (_("LSTM"), lstm, BLUE, "solid"),
+        ("RNN", rnn, ORANGE, "solid"),
+        ("LSTM", lstm, BLUE, "solid"),
         (_("attention"), attention, GREEN, "solid"),
         (_("product of the forget gates"), forget, GREY, "dash"),
     )
