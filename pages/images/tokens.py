@@ -42,7 +42,7 @@ class Place:
 
 def token_name(token: int) -> str:
     """Name of the class token, or of a patch by its number."""
-    return _("The class token") if token == CLASS_TOKEN else _("Patch {number}").format(number=number(token))
+    return _("the class token").capitalize() if token == CLASS_TOKEN else _("Patch {number}").format(number=number(token))
 
 
 def patches(place: Place) -> None:

@@ -98,7 +98,7 @@ def masks() -> dict[str, str]:
     """Each mask's name on the page."""
     return {
         "none": _("No mask"),
-        "causal": _("Causal"),
+        "causal": _("causal").capitalize(),
         "window": _("Window of 3 keys"),
         "padding": _("Padding: the last 2"),
         "causal_padding": _("Causal and padding"),

@@ -315,7 +315,7 @@ def trellis(
 def _emitted(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> str:
     name = names[lattice.states[s]]
     shown = r"\varnothing" if name == BLANK_NAME else rf"\text{{{name}}}"
-    frame_name = _("frame")
+    frame_name = _("Frame").lower()
     return rf"P({shown} \mid \text{{{frame_name} {t + 1}}})"
 
 
@@ -359,7 +359,7 @@ def backward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked
 def posterior(lattice: Lattice, _names: tuple[str, ...], t: int, s: int) -> Worked:
     """Probability of a state at a frame, given the target."""
     alpha, beta, whole = map(math.exp, (lattice.alpha[t, s], lattice.beta[t, s], lattice.log_probability))
-    state = _("state")
+    state = _("State").lower()
     left = rf"P(\text{{{state} {s}}} \mid y)"
     formula = rf"{left} = \frac{{\alpha({t + 1}, {s}) \cdot {BACKWARD}({t + 1}, {s})}}{{P(y)}}"
     if not whole:
@@ -414,7 +414,7 @@ def likeliest(lattice: Lattice) -> Worked:
     if len(factors) <= FACTORS:
         digits = significant_needed(lambda *given: math.prod(given), *factors)
         product = "= " + r" \cdot ".join(tex_significant(one, digits) for one in factors) + f" {product}"
-    name = _("likeliest path")
+    name = _("Likeliest path").lower()
     return Worked(
         r"P(y) = \sum_{\text{paths of } y} \; \prod_t P(\text{label} \mid t)",
         rf"P(\text{{{name}}}) {product}",

@@ -158,7 +158,7 @@ def softmax(
             _("float32, the precision the models compute in"),
         ),
         figure=[plot(figures.softmax_figure(x, safe, plain), "stable_softmax", alt)],
-        followed=Followed(name="stable softmax", values=safe[:, None], rows=scores, columns=[_("weight")]),
+        followed=Followed(name="stable softmax", values=safe[:, None], rows=scores, columns=[_("Weight")]),
         more=[check(verdict, not broken)],
         asked=lambda: (_("the largest weight of the stable softmax"), float(safe.max())),
         notebook_values=lambda: {"SCORES": x} | on_screen({"softmax": safe, "overflows": float(broken)}, 4),

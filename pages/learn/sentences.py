@@ -105,7 +105,15 @@ def compare(one: ReadSentence) -> ReadSentence | None:
     other = sentence(text)
     if other is None:
         return None
-    stat_strip([Stat(name=_("Cosine"), value=number(likeness(one, other), 3), note=_("1: the same direction, 0: unrelated"))])
+    stat_strip(
+        [
+            Stat(
+                name=_("cosine").capitalize(),
+                value=number(likeness(one, other), 3),
+                note=_("1: the same direction, 0: unrelated"),
+            )
+        ]
+    )
     model = reader()
     if model is None:
         return other

@@ -266,7 +266,7 @@ def decode(
 
 def layer(
     text: Annotated[str, text_dial()],
-    side: Annotated[str, choice(_("Side"), {"encoder": _("Encoder"), "decoder": _("Decoder")}, key="tf_side")],
+    side: Annotated[str, choice(_("Side"), {"encoder": _("encoder").capitalize(), "decoder": _("Decoder")}, key="tf_side")],
     position: Annotated[int, Dial(_("Position"), pick_place)],
     layer: Annotated[int, layer_dial()],
 ) -> PartView:

@@ -91,7 +91,7 @@ def pick_source(*, first: str | None = None) -> MarketSource | None:
     Args:
         first: name of the recording that opens where the link names none.
     """
-    kinds = {"recording": _("Recording"), "live": _("Live exchange"), "simulated": _("Simulated")}
+    kinds = {"recording": _("Recording"), "live": _("Live exchange"), "simulated": _("simulated").capitalize()}
     kind = url_state.choice(st.segmented_control, _("Source"), kinds, key="source", required=True, width="stretch")
     with st.container():
         if kind == "live":
@@ -254,7 +254,10 @@ def pick_head(predictor: Predictor) -> ViewChoices:
 def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
     """Asks in a popover what is drawn and how."""
     spans = {str(seconds): duration(seconds) for seconds in (30, 60, 120, 300, 600, 1200)}
-    spans_of_bars = {"0": _("Best bid and ask"), **{str(n): _("Bars of {span}").format(span=duration(n)) for n in (5, 15, 60)}}
+    spans_of_bars = {
+        "0": _("best bid and ask").capitalize(),
+        **{str(n): _("Bars of {span}").format(span=duration(n)) for n in (5, 15, 60)},
+    }
     zones = {"UTC": "UTC", "local": _("My time zone")}
     with st.popover(_("View"), icon=":material/tune:", width="content"):
         span = int(url_state.choice(st.selectbox, _("History"), spans, key="span", default="120"))

@@ -59,7 +59,7 @@ def computed_on(placed: Placed) -> str:
     """Name of the kind of device that a model computes on; a notice where it had to leave the GPU."""
     if placed.placement.failure:
         notice("stale", _("The GPU failed: the processor answers in its place, more slowly, until the app starts again."))
-    return "GPU" if placed.placement.where == "gpu" else _("processor")
+    return "GPU" if placed.placement.where == "gpu" else _("Processor").lower()
 
 
 def opened(label: str, *, icon: str | None = None, key: str) -> DeltaGenerator | None:

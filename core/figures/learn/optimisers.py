@@ -36,7 +36,7 @@ def surface_figure(
         {"type": "contour", "x": x, "y": y, "z": np.log10(heights - heights.min() + 0.05).astype(np.float32),
          "colorscale": SEQUENTIAL, "showscale": True, "ncontours": 18, "contours": {"coloring": "lines"},
          "colorbar": {"thickness": 8, "outlinewidth": 0, "ticks": "", "title": {"text": _("log loss"), "side": "right"}},
-         "line": {"width": 1}, "hoverinfo": "skip", "opacity": 0.7, "name": _("loss")}
+         "line": {"width": 1}, "hoverinfo": "skip", "opacity": 0.7, "name": _("Loss")}
     ]  # fmt: skip
     for code, points in walks.items():
         seen = points[: step + 1]
