@@ -85,7 +85,7 @@ def ranking_figure(
             _share_bars(np.asarray(values)[order], shown, write, name=title, textfont={"size": 11}, marker={"color": colour})
             for title, values, colour in ((_("Whole picture"), probabilities, GREY), (_("With patches hidden"), after, BLUE))
         ]
-    return chart(traces, x_title=_("Probability (%)"), keep="ranking", legend=after is not None, height=height, bargap=0.25,
+    return chart(traces, x_title=_("Probability") + " (%)", keep="ranking", legend=after is not None, height=height, bargap=0.25,
                  barmode="group", bargroupgap=0, **({"margin": {"t": 8}} if after is None else {}),
                  x={"range": [0, 118], "tickvals": [0, 25, 50, 75, 100]}, y={"autorange": "reversed", "ticks": ""})  # fmt: skip
 

@@ -186,7 +186,7 @@ def _take(paste: DeltaGenerator) -> None:
     way = state.get(GIVEN)
     if way is None:
         return
-    data, name = (pasted, _("Pasted picture")) if way == "paste" else (file.getvalue(), file.name)
+    data, name = (pasted, _("Your picture")) if way == "paste" else (file.getvalue(), file.name)
     kept = refused = None
     if data is not None:
         try:
@@ -218,7 +218,7 @@ def refusal_of(name: str, error: PictureError) -> str:
 def _pasted() -> bytes | None:
     """The newest picture from the clipboard."""
     labels = {
-        "paste": _("Paste a picture (or press Ctrl+V)"),
+        "paste": _("Paste"),
         "none": _("There is no picture in the clipboard: copy one first."),
         "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
         "damaged": _("This browser cannot read the file as a picture: save it as PNG or JPEG first."),

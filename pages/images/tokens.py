@@ -95,7 +95,7 @@ def embedding(place: Place) -> None:
     )
     for cell, name, values, key in zip(
         st.columns(3) if len(pieces) <= SMALL else [st.container(), st.container(), st.container()],
-        (_("The patch, x"), _("The channel's weights, W"), _("Products, to be summed")),
+        (_("The patch") + ", x", _("The channel's weights, W"), _("Products, to be summed")),
         (walk.patches[patch], walk.weight[channel], pieces),
         ("tokens_x", "tokens_w", "tokens_wx"),
         strict=True,
@@ -174,7 +174,7 @@ def classes(place: Place) -> None:
     )
     for key, name, values, digits in (
         ("tokens_logits", "Logits, l", walk.logits, 2),
-        ("tokens_probabilities", _("Probabilities, p"), scaled / total, 4),
+        ("tokens_probabilities", _("Probabilities") + ", p", scaled / total, 4),
     ):
         _show(Matrix(values=values[None], name=name, rows=[""], columns=names, digits=digits), key)
 
@@ -196,8 +196,8 @@ def _show(matrix: Matrix, key: str) -> None:
 def draw_steps(classifier: Classifier, image: Bytes) -> None:
     """The steps of the forward pass for one image, one at a time."""
     names: dict[str, tuple[str, Callable[[Place], None]]] = {
-        "patches": (_("1. Patches"), patches),
-        "embedding": (_("2. Embedding"), embedding),
+        "patches": ("1. " + _("Patches"), patches),
+        "embedding": ("2. Embedding", embedding),
         "positions": (_("3. Class token and positions"), positions),
         "layer": (_("4. Through a layer"), layer),
         "classes": (_("5. Classes"), classes),

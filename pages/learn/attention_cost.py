@@ -75,9 +75,9 @@ def equations(one: cost.Layer) -> list[Worked]:
 
 
 def growth(
-    t: Annotated[int, stops(_("Tokens T"), "T", TOKENS, 128, "layer_t")],
+    t: Annotated[int, stops(_("Tokens") + " T", "T", TOKENS, 128, "layer_t")],
     d: Annotated[int, stops(_("Width D"), "D", WIDTHS, 40, "layer_d")],
-    n: Annotated[int, stops(_("Heads N"), "N", HEADS, 1, "layer_n")],
+    n: Annotated[int, stops(_("Heads") + " N", "N", HEADS, 1, "layer_n")],
     setup: Annotated[str, choice(_("Model"), setup_names(), key="setup", widget=st.selectbox)],
 ) -> PartView:
     """Scores against projections and the feed-forward network, with their constants, and a model's own counts."""

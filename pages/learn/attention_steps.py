@@ -113,7 +113,7 @@ class Attended:
     words: Annotated[str, words_dial()]
     q: Annotated[int, Dial(_("Query"), pick_query, lambda index, values: names_of(values)[index], reads=True)]
     t: Annotated[
-        float, frame.choice(_("Temperature τ"), temperatures(), key="t", default="1", widget=st.select_slider, value=float)
+        float, frame.choice(_("Temperature") + " τ", temperatures(), key="t", default="1", widget=st.select_slider, value=float)
     ]
     mask: Annotated[Mask, frame.choice(_("Mask"), masks(), key="mask")]
     heads: Annotated[int, heads_dial()]

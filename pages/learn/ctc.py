@@ -114,7 +114,7 @@ def target_dial(source: ProbabilitySource) -> Dial:
 
 def length_dial(source: ProbabilitySource) -> Dial | None:
     """The number of frames; a clip has its own."""
-    return frame.slider(_("Frames T"), 1, ctc_lab.MAX_FRAMES, key="length", default=6) if source.clip is None else None
+    return frame.slider(_("Frames") + " T", 1, ctc_lab.MAX_FRAMES, key="length", default=6) if source.clip is None else None
 
 
 def skip_dial() -> Dial:
@@ -203,7 +203,7 @@ class Lab:
                 note="U + r" if self.skip else _("2U − 1, without the skip"),
                 tone="bad" if self.lattice is None else "plain",
             ),
-            Stat(name=_("Frames T"), value=number(self.frames)),
+            Stat(name=_("Frames") + " T", value=number(self.frames)),
             Stat(name=_("Valid paths"), value=number(self.count)),
         ]
         if self.lattice is None:

@@ -184,7 +184,7 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
         drawn = matrix_figure(figure, height=height)
         return Drawn(lambda: live_plot(drawn, key=key, alt=alt, **more), figure.values)
     origin = follow(key, figure)
-    csv = _("Download as CSV")
+    csv = _("Download as {format}").format(format="CSV")
     table = matrix_html(figure, key=key, alt=alt, csv=csv, write=written, chooses=chooses, origin=origin)
     return Drawn(lambda: st.html(table), figure.values)
 

@@ -160,7 +160,7 @@ def error_stats(errors: WordErrors) -> list[Stat]:
         Stat(name=_("Substitutions S"), value=number(errors.substitutions)),
         Stat(name=_("Deletions D"), value=number(errors.deletions)),
         Stat(name=_("Insertions I"), value=number(errors.insertions)),
-        Stat(name=_("Words N"), value=number(errors.words)),
+        Stat(name=_("Words") + " N", value=number(errors.words)),
     ]
 
 
@@ -306,7 +306,9 @@ def rouge(it: Texts) -> PartView:
                 Stat(name=_("Common subsequence"), value=number(score.common)),
                 Stat(name=_("Recall R"), value=percent(score.recall, 2), note=f"{score.common} / {score.reference_length}"),
                 Stat(
-                    name=_("Precision P"), value=percent(score.precision, 2), note=f"{score.common} / {score.hypothesis_length}"
+                    name=_("Precision") + " P",
+                    value=percent(score.precision, 2),
+                    note=f"{score.common} / {score.hypothesis_length}",
                 ),
             ),
             *words,

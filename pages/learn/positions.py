@@ -90,7 +90,7 @@ class Encoding:
     k: Annotated[int, partial(bounded, _("Shift k"), "k", 1, 3, lambda of: of.size[0] // 2)] = 0
     i: Annotated[int, partial(bounded, _("Pair of channels i"), "i", 0, 2, lambda of: of.size[1] // 2 - 1)] = 2
     pos: Annotated[int, partial(bounded, _("Position"), "pos", 0, 5, lambda of: of.size[0] - 1 - of.k)] = 5
-    s: Annotated[float, frame.slider(_("Scale s"), 0.0, 2.0, key="s", default=0.1, step=0.05)] = 1.0
+    s: Annotated[float, frame.slider(_("Scale") + " s", 0.0, 2.0, key="s", default=0.1, step=0.05)] = 1.0
 
     @property
     def learned(self) -> bool:

@@ -185,7 +185,7 @@ def _show(question: Question) -> None:
             icon = ":material/visibility:"
             st.button(reveal, icon=icon, key="predict_reveal", help=_("Key R"), on_click=_freeze, args=(question,))
         elif question.then:
-            show = _("Show it")
+            show = _("Show")
             st.button(show, icon=":material/play_arrow:", key="predict_walk", on_click=_walk, args=(question,))
         if revealed:
             st.button(_("Next question"), icon=":material/skip_next:", key="predict_next", on_click=_leave, args=(question,))

@@ -224,7 +224,7 @@ def _chart_labels() -> dict[str, str]:
         "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send. L fits it anew."),
         "bin": _("bought {bought}, sold {sold}, {count} trades"),
         "picture": _("Save the chart as a picture"),
-        "present": _("Presentation (P)"),
+        "present": _("Presentation") + " (P)",
         "enlarge": _("Make it large"),
         "leave": _("Leave presentation (Esc)"),
         "help": _("Keys"),

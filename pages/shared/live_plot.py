@@ -94,8 +94,8 @@ def _deliver(key: str, call: Callable[[Point], None]) -> Callable[[], None]:
 
 def _labels() -> dict[str, Any]:
     return {
-        "png": _("Download as PNG"),
-        "svg": _("Download as SVG"),
+        "png": _("Download as {format}").format(format="PNG"),
+        "svg": _("Download as {format}").format(format="SVG"),
         "values": {
             "cells": _("{rows} by {columns} cells from {min} to {max}, the largest at {row}, {column}."),
             "points": _("{count} points, from {first} to {last}, lowest {min}, highest {max}."),

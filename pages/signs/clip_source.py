@@ -178,7 +178,7 @@ def _sampled(file: Any, recogniser: Recogniser) -> Footage | None:
         return decoded[key]
     if state.get(STOPPED) == key:
         controls.notice("empty", _("Reading was stopped."))
-        st.button(_("Read it again"), icon=":material/replay:", key="signs:again", on_click=lambda: state.pop(STOPPED, None))
+        st.button(_("Start again"), icon=":material/replay:", key="signs:again", on_click=lambda: state.pop(STOPPED, None))
         return None
     place = st.empty()
     text = _("Reading {name}…").format(name=file.name)

@@ -111,7 +111,7 @@ def growth_figure(width: int, *, at: int) -> go.Figure:
     ]  # fmt: skip
     return chart(
         traces,
-        x_title=_("Tokens T"),
+        x_title=_("Tokens") + " T",
         y_title=_("Multiply-adds of one layer"),
         keep="growth",
         height=460,
