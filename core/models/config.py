@@ -85,15 +85,15 @@ class SymbolsConfig(AttentionConfig):
         super().__post_init__()
         need_one(self, "vocabulary", "width", "heads", "layers", "hidden", "length")
 
+    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
+        """A sequence of `length` symbols."""
+        return (torch.zeros(1, length, dtype=torch.long),)
+
 
 def need_one(config: ModelConfig, *names: str) -> None:
     """Raises ValueError where one of these fields is below 1."""
     if min(getattr(config, name) for name in names) < 1:
         raise BadValue("{names} must each be 1 or more", names=", ".join(names))
-
-    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
-        """A sequence of `length` symbols."""
-        return (torch.zeros(1, length, dtype=torch.long),)
 
 
 def check_window(x: Tensor, *, name: str, steps: int, features: int) -> None:
