@@ -150,11 +150,10 @@ def _keep_all(view: PartView, drawn: DrawnPart, stack: ExitStack) -> None:
     def keep_stats(strip: Any) -> None:
         drawn.told += [f"{one.name}: {one.value} {one.note or ''}" for one in strip if isinstance(one, Stat)]
 
-    def keep_check(sentence: str, *, holds: bool) -> None:
-        drawn.checks.append((sentence, holds))
-
     watched: list[tuple[Any, str, Callable[..., Any]]] = [
-        (lesson_page, "live_plot", keep_figure), (lesson_page, "stat_strip", keep_stats), (frame, "check", keep_check),
+        (lesson_page, "live_plot", keep_figure), (lesson_page, "stat_strip", keep_stats),
+        (st, "success", lambda text, **_more: drawn.checks.append((text, True))),
+        (st, "warning", lambda text, **_more: drawn.checks.append((text, False))),
         (st, "dataframe", keep_table), (st, "caption", lambda text, **_more: drawn.told.append(text)),
         (st, "markdown", lambda text, **_more: drawn.told.append(text)), (st, "html", lambda *_given, **_more: None),
     ]  # fmt: skip
