@@ -100,7 +100,7 @@ class _Widgets:
 
 def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnPart:
     """The part at this state."""
-    widgets, matrices = _Widgets(state or {}), list[Any]()
+    widgets, matrices, checks = _Widgets(state or {}), list[Any](), list[tuple[str, bool]]()
     with ExitStack() as stack:
         stack.enter_context(speaking(language))
         stack.enter_context(patch.object(st, "session_state", dict(widgets.state)))
@@ -109,6 +109,8 @@ def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnP
             stack.enter_context(patch.object(frame.url_state, name, getattr(widgets, name)))
         for name in ("text_input", "toggle"):
             stack.enter_context(patch.object(st, name, getattr(widgets, name)))
+        for name, holds in (("success", True), ("warning", False)):
+            stack.enter_context(patch.object(st, name, lambda text, holds=holds, **_more: checks.append((text, holds))))
         for name in ("matrix_html", "matrix_figure"):
             stack.enter_context(patch.object(lesson_page, name, _kept(getattr(lesson_page, name), matrices)))
         above = part.above()
@@ -122,6 +124,7 @@ def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnP
             turned=Turned(dials, values, part.first or next(iter(dials)), None),
             offered=widgets.offered,
             equations=list(view.equations()),
+            checks=checks,
         )
         drawn.told += [translate(one) for one in view.notes]
         _keep_all(view, drawn, stack)
@@ -152,8 +155,6 @@ def _keep_all(view: PartView, drawn: DrawnPart, stack: ExitStack) -> None:
 
     watched: list[tuple[Any, str, Callable[..., Any]]] = [
         (lesson_page, "live_plot", keep_figure), (lesson_page, "stat_strip", keep_stats),
-        (st, "success", lambda text, **_more: drawn.checks.append((text, True))),
-        (st, "warning", lambda text, **_more: drawn.checks.append((text, False))),
         (st, "dataframe", keep_table), (st, "caption", lambda text, **_more: drawn.told.append(text)),
         (st, "markdown", lambda text, **_more: drawn.told.append(text)), (st, "html", lambda *_given, **_more: None),
     ]  # fmt: skip
