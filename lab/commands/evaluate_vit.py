@@ -56,7 +56,7 @@ def _run_vit(o: argparse.Namespace) -> None:
         fetch_missing(o.data, source)
         part = read_part(o.data, source)
         if unlearnt:
-            answer, part = answer | {"split": o.split}, held_out(part, VALIDATION, seed=0)
+            answer, part = answer | {"split": o.split}, held_out(part, VALIDATION)
         answer |= evaluate(classifier, part, progress=counting_bar("image"))
         answer |= {"flagged": answer["strange"], "ece": answer["calibration_error"]}
     options.print_answer(o, answer)

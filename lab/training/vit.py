@@ -37,6 +37,8 @@ WHOLE = 60_000
 """Images in the training file."""
 VALIDATION = 5_000
 """Training images held out for validation, 500 a class."""
+SPLIT_SEED: Final = 0
+"""Of the images held out, the same for every run, so that runs can be compared."""
 CHECKED = 5_000
 """Training images that are scored after every epoch, unaugmented, so that the train-validation gap compares like with like."""
 
@@ -53,7 +55,6 @@ class ViTTraining:
         augmentation: changes to the training images.
         teacher: name of a teacher's checkpoint in the same folder. compiled: compile the training step with torch.compile.
         images: how many of the training file's images to use, validation included; all where left out.
-        split_seed: draws the validation images; the same for every run that is to be compared.
         seed: draws everything else.
     """
 
@@ -65,7 +66,6 @@ class ViTTraining:
     teacher: str | None = None
     compiled: bool = False
     images: int | None = None
-    split_seed: int = 0
     seed: int = 0
 
 
@@ -86,19 +86,19 @@ def as_tensor(images: Images) -> Tensor:
     return torch.from_numpy(images.copy())[:, None].float() / 255
 
 
-def data_entries(folder: Path, garments: GarmentData, split_seed: int) -> dict[str, Any]:
+def data_entries(folder: Path, garments: GarmentData) -> dict[str, Any]:
     """The card's entries on the images: how they are normalised, their files and their split."""
     return {
         "transform": {"mean": garments.mean, "std": garments.std, "of": "grey levels / 255, training images"},
         "data": checkpoints.describe_files(file_paths(folder, "train")),
         "split": f"{len(garments.train_labels):,} of the training images to train on, {len(garments.validation_labels):,} to "
-        f"validate on (equal numbers a class, seed {split_seed}); the test images are read once, at the end",
+        f"validate on (equal numbers a class, seed {SPLIT_SEED}); the test images are read once, at the end",
     }
 
 
-def prepare(part: IdxPart, *, split_seed: int = 0, held_out: int = VALIDATION) -> GarmentData:
+def prepare(part: IdxPart, held_out: int) -> GarmentData:
     """Split the training part and measure the constants on what is trained on."""
-    train, validation = stratified_split(part.labels, held_out, seed=split_seed)
+    train, validation = stratified_split(part.labels, held_out, seed=SPLIT_SEED)
     images = as_tensor(part.images[train])
 
     def labels(rows: Labels) -> Tensor:
@@ -114,13 +114,13 @@ def prepare(part: IdxPart, *, split_seed: int = 0, held_out: int = VALIDATION) -
     )
 
 
-def held_out(part: IdxPart, count: int, *, seed: int) -> IdxPart:
+def held_out(part: IdxPart, count: int) -> IdxPart:
     """`count` images, the classes in equal numbers.
 
     Raises:
         ValueError: where the part cannot give so many evenly.
     """
-    rows = stratified_split(part.labels, count, seed=seed)[1]
+    rows = stratified_split(part.labels, count, seed=SPLIT_SEED)[1]
     return IdxPart(images=part.images[rows], labels=part.labels[rows])
 
 
@@ -321,8 +321,8 @@ def train(run: TrainingRun, data: Path, config: ViTConfig, training: ViTTraining
     images, teacher = training.images, training.teacher
     part = read_part(data, "train")
     if images is not None and images < len(part):
-        part = held_out(part, images, seed=training.split_seed)
-    garments = prepare(part, split_seed=training.split_seed, held_out=held_out_of(images))
+        part = held_out(part, images)
+    garments = prepare(part, held_out_of(images))
     torch.manual_seed(training.seed)
     model = ViT(config)
     if config.start == "local":
@@ -337,7 +337,7 @@ def train(run: TrainingRun, data: Path, config: ViTConfig, training: ViTTraining
     task = ViTTask(garments, training, teacher=master)
     card: dict[str, Any] = {
         **trained(run, model, task, loop, training=training, config=config, before=before),
-        **data_entries(data, garments, training.split_seed),
+        **data_entries(data, garments),
         "classes": list(CLASSES),
         "teacher": None if teacher is None else teacher_entry(teacher, run.folder),
     }
@@ -388,7 +388,7 @@ def teacher_entry(name: str, folder: Path) -> dict[str, Any]:
 
 def train_teacher(run: TrainingRun, data: Path, config: TeacherConfig, training: ViTTraining, loop: LoopSettings) -> Path:
     """Train the ViT's teacher on the same images, by the same split and loop; never reads the test images."""
-    garments = prepare(read_part(data, "train"), split_seed=training.split_seed, held_out=VALIDATION)
+    garments = prepare(read_part(data, "train"), VALIDATION)
     torch.manual_seed(training.seed)
     teacher = GarmentTeacher(config)
     teacher.lay_out_for_speed()
@@ -396,7 +396,7 @@ def train_teacher(run: TrainingRun, data: Path, config: TeacherConfig, training:
         teacher.compile(dynamic=False)
     card = {
         **trained(run, teacher, ViTTask(garments, training), loop, training=training, config=teacher.config),
-        **data_entries(data, garments, training.split_seed),
+        **data_entries(data, garments),
         "classes": list(CLASSES),
     }
     return checkpoints.save(run.name, teacher, card, folder=run.folder)
