@@ -49,7 +49,7 @@ class RecordedDepth:
         lists = [pa.concat_arrays(table.column(i).chunks) for i in (6, 7)]
         self._ends = lists[0].offsets.to_numpy()
         self._keys, self._sizes = (one.values.to_numpy() for one in lists)
-        self._row, self._state = -2, dict[int, float]()
+        self._row, self._state = -2, (self._keys[:0], self._sizes[:0])
 
     def at(self, timestamp: int) -> Bands | None:
         """The bands of the row of that time; None where there are none."""
@@ -61,12 +61,13 @@ class RecordedDepth:
             while first and not self._whole[first]:
                 first -= 1
         for one in range(first, row + 1):
-            if self._whole[one]:
-                self._state = {}
             part = slice(self._ends[one], self._ends[one + 1])
-            self._state.update(zip(self._keys[part].tolist(), self._sizes[part].tolist(), strict=True))
+            keys, sizes = self._keys[part], self._sizes[part]
+            if not self._whole[one]:
+                keys, sizes = np.concatenate([keys, self._state[0]]), np.concatenate([sizes, self._state[1]])
+            keys, newest = np.unique(keys, return_index=True)
+            there = sizes[newest] > 0
+            self._state = keys[there], sizes[newest][there]
         self._row = row
-        there = sorted((key, size) for key, size in self._state.items() if size > 0)
-        keys, sizes = np.array(there, dtype=np.float64).reshape(-1, 2).T
         ladder = Ladder(float(self._fine[row]), float(self._coarse[row]))
-        return Bands(ladder, keys.astype(np.int32), sizes.astype(np.float32), float(self._low[row]), float(self._high[row]))
+        return Bands(ladder, *self._state, float(self._low[row]), float(self._high[row]))

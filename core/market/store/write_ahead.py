@@ -179,7 +179,9 @@ class WriteAhead:
                         last = number
                         found.append((*stored, *[None] * (width - len(stored))))
                 return found, len(found) == last == self._last_number(kind)
-            except (sqlite3.Error, ValueError):  # the latter where even the number of columns is damaged
+            except (sqlite3.Error, ValueError) as error:  # the latter where even the number of columns is damaged
+                if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+                    break
                 at = max(at, last) + 1
         return found, False
 

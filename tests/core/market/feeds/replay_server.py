@@ -12,6 +12,7 @@ import zlib
 from abc import abstractmethod
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ Item = tuple[str, Any, Any, Any]
 """Side, the list or dictionary that holds a level, and the keys of its price and size in it."""
 
 
+@cache
 def text_of(number: float) -> str:
     """A number as venues write them: no exponent, no zeros at the end."""
     return np.format_float_positional(number, trim="-")

@@ -28,6 +28,11 @@ def packed_csv(path: Path, piece: bytes, times: int, before: bytes = b"") -> dic
     return {path.name: path}
 
 
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return packed_csv(tmp_path_factory.mktemp("slow") / "rows.csv.gz", SLOW, 250_000, HEADER.encode() + b"\n")
+
+
 def test_one_line_without_an_end_is_read_as_far_as_a_line_may_be_long(tmp_path: Path) -> None:
     files = packed_csv(tmp_path / "line.csv.gz", b"1," * (1 << 19), 200, HEADER.encode() + b"\n")
     assert files["line.csv.gz"].stat().st_size < 4 << 20
@@ -52,12 +57,11 @@ def test_a_batch_of_long_lines_is_bounded_by_its_bytes(tmp_path: Path, monkeypat
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems know no such limits")
-def test_time_and_memory_end_the_process_and_not_this_one(tmp_path: Path) -> None:
-    files = packed_csv(tmp_path / "rows.csv.gz", SLOW, 250_000, HEADER.encode() + b"\n")
+def test_time_and_memory_end_the_process_and_not_this_one(slow: dict[str, Path]) -> None:
     with pytest.raises(FormatError, match=r"^reading rows.csv.gz takes more than 1 s of the processor: split it$"):
-        bounded.inspect(files, limits=Budget(seconds=1))
+        bounded.inspect(slow, limits=Budget(seconds=1))
     with pytest.raises(FormatError, match="takes more memory than it may"):
-        bounded.inspect(files, limits=Budget(seconds=60, mib=32))
+        bounded.inspect(slow, limits=Budget(seconds=60, mib=32))
     assert not processes()
 
 
@@ -87,8 +91,7 @@ def written(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
-    slow = packed_csv(tmp_path / "rows.csv.gz", SLOW, 250_000, HEADER.encode() + b"\n")
+def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path, slow: dict[str, Path]) -> None:
     found = conversion.inspect({SAMPLE.name: SAMPLE})  # says how both are written; what is read ends by its time
     library = tmp_path / "library"
 

@@ -22,7 +22,7 @@ import pytest
 from core.cli import main
 from core.cli.inspect import as_json, said_of
 from core.market.book import FILE_COLUMNS, BookRows, read_rows
-from core.market.formats.conversion import convert, inspect
+from core.market.formats.conversion import Inspection, convert, inspect
 from core.market.formats.tables import FormatError
 from core.market.grid import segments
 from core.market.store.index import list_recordings
@@ -47,8 +47,19 @@ def books(count: int = 60, *, mid: float = 100.0, tick: float = 0.01) -> BookRow
 
 
 def at_door(*paths: Path) -> dict[str, Any]:
-    seen = inspect({path.name: path for path in paths})
+    return told_of(inspect({path.name: path for path in paths}))
+
+
+def told_of(seen: Inspection) -> dict[str, Any]:
     return as_json(seen) | {"problems": said_of(seen)}
+
+
+def brought_in(folder: Path, *paths: Path) -> tuple[dict[str, Any], BookRows]:
+    """What is said of files at the door, and the rows that they are converted to."""
+    files = {path.name: path for path in paths}
+    seen = inspect(files)
+    convert(files, made := folder / "made.parquet", market="m", seen=seen)
+    return told_of(seen), read_rows(made)
 
 
 def written(folder: Path, name: str, frame: pd.DataFrame) -> Path:
@@ -79,13 +90,12 @@ def test_a_time_is_known_by_type_unit_and_date(tmp_path: Path, kind: str, contai
     rows = books()
     frame = frame_from_rows(rows)
     path = written(tmp_path, f"books.{container}", frame.assign(timestamp=TIMES[kind](frame["timestamp"])))
-    seen = at_door(path)
+    seen, made = brought_in(tmp_path, path)
     last = FIRST + timedelta(milliseconds=250 * 59)
     assert (seen["rows"], seen["gaps"], seen["problems"]) == (60, 0, [])
     assert (datetime.fromisoformat(seen["first"]), datetime.fromisoformat(seen["last"])) == (FIRST, last)
-    convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
-    np.testing.assert_array_equal(read_rows(made).timestamps, rows.timestamps)
-    np.testing.assert_allclose(read_rows(made).levels, rows.levels, rtol=1e-12)
+    np.testing.assert_array_equal(made.timestamps, rows.timestamps)
+    np.testing.assert_allclose(made.levels, rows.levels, rtol=1e-12)
     if container != "csv.gz":
         np.testing.assert_array_equal(read_market([path]).timestamps, rows.timestamps)
 
@@ -236,9 +246,9 @@ def test_a_refusal_says_the_cause(tmp_path: Path, cause: str) -> None:
 def test_lawful_csv_is_read(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     rows = books()
     (path := tmp_path / "books.csv").write_bytes(change(text(frame_from_rows(rows))))
-    assert at_door(path)["rows"] == 60 and at_door(path)["problems"] == []
-    convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
-    np.testing.assert_array_equal(read_rows(made).levels, rows.levels)
+    seen, made = brought_in(tmp_path, path)
+    assert (seen["rows"], seen["problems"]) == (60, [])
+    np.testing.assert_array_equal(made.levels, rows.levels)
 
 
 @pytest.mark.parametrize("kind", ["index of times", "texts", "categories", "capitals", "decimals"])
@@ -255,9 +265,9 @@ def test_lawful_parquet_is_read(tmp_path: Path, kind: str) -> None:
         "decimals": lambda: frame.assign(ask_price_1=frame["ask_price_1"].map(lambda one: Decimal(f"{one:.2f}"))),
     }[kind]()
     changed.to_parquet(path := tmp_path / "books.parquet")
-    assert at_door(path)["rows"] == 60 and at_door(path)["problems"] == []
-    convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
-    np.testing.assert_array_equal(read_rows(made).levels, rows.levels)
+    seen, made = brought_in(tmp_path, path)
+    assert (seen["rows"], seen["problems"]) == (60, [])
+    np.testing.assert_array_equal(made.levels, rows.levels)
 
 
 def test_a_text_that_is_no_number_is_a_problem_of_its_row(tmp_path: Path) -> None:
@@ -285,11 +295,10 @@ def test_databentos_ten_levels_are_books(tmp_path: Path, suffix: str, *, fixed: 
     frame["ask_px_09"] = frame["ask_px_09"].astype("Int64" if fixed else float)
     frame.loc[59, "ask_px_09"] = 2**63 - 1 if fixed else np.nan
     path = written(tmp_path, f"glbx-mdp3-20251009.mbp-10.{suffix}", frame)
-    seen = at_door(path)
+    seen, made = brought_in(tmp_path, path)
     assert (seen["format"], seen["market"], seen["rows"]) == ("databento", "ESU5", 59)
     assert len(seen["problems"]) == 1 and "has a missing or infinite value" in seen["problems"][0]
-    convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
-    np.testing.assert_allclose(read_rows(made).levels, rows.levels[:59], rtol=1e-12)
+    np.testing.assert_allclose(made.levels, rows.levels[:59], rtol=1e-12)
 
 
 def in_turn(one: BookRows, other: BookRows, run: int) -> BookRows:
@@ -435,10 +444,9 @@ def stocks_of_fi2010(folder: Path, *mids: float) -> Path:
 @pytest.mark.parametrize("stocks", [(0.2615, 0.2700), (0.2615, 0.2641), (0.2615, 0.2622), (0.31, 0.3007, 0.2976, 0.6)])
 def test_no_window_spans_two_stocks_of_fi2010(tmp_path: Path, stocks: tuple[float, ...]) -> None:
     path = stocks_of_fi2010(tmp_path, *stocks)
-    seen = at_door(path)
+    seen, made = brought_in(tmp_path, path)
     assert (seen["format"], seen["rows"], seen["gaps"], seen["problems"]) == ("fi2010", 100 * len(stocks), len(stocks) - 1, [])
-    convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
-    assert [piece.stop - piece.start for piece in segments(read_rows(made).timestamps)] == [100] * len(stocks)
+    assert [piece.stop - piece.start for piece in segments(made.timestamps)] == [100] * len(stocks)
 
 
 @pytest.mark.parametrize("z", [False, True])
