@@ -98,13 +98,19 @@ class SearchIndex:
         return [at for _rank, _length, at in scored]
 
     def _term(self, word: str) -> str:
-        """A word as FTS5 takes it: what begins so, or so but for the ending, else the nearest word there is; "" for none."""
+        """A word as FTS5 takes it: what begins so, or so but for the ending.
+
+        Else the nearest word there is, or the longest that it begins or ends with ("tokenizador"); "" for none.
+        """
         for begin in (word, word[:-ENDING]) if len(word) > SHORT + ENDING else (word,):
             term = f'("{begin}" OR "{begin}"*)'  # the whole word counts twice
             if self._base.execute("SELECT 1 FROM hit WHERE hit MATCH ? LIMIT 1", (term,)).fetchone():
                 return term
         near = process.extractOne(word, self._known, scorer=fuzz.ratio, score_cutoff=NEAR) if len(word) > SHORT else None
-        return f'"{near[0]}"' if near else ""
+        if near is None:
+            inside = (one for one in self._known if len(one) >= SHORT and (word.startswith(one) or word.endswith(one)))
+            near = [max(inside, key=len, default="")]
+        return f'"{near[0]}"' if near[0] else ""
 
 
 @cache

@@ -13,7 +13,7 @@ URLS = {entry.file: entry.url for entry in ENTRIES}
 ASKED = {
     "en": {
         "attention live": ["tlob"],
-        "live": ["binance", "price prediction", "how accurate is it", "profit", "sharpe", "spread"],
+        "live": ["binance", "price prediction", "how accurate is it", "profit", "sharpe", "spread", "slippage"],
         "system": ["gpu"],
         "classify": ["shoe", "shoes", "garmnets", "fool"],
         "recognise classify": ["webcam"],
@@ -26,7 +26,7 @@ ASKED = {
         "equations": ["notebook"],
         "recognise": ["deaf"],
         "learn": ["quiz"],
-        "words": ["my own sentence"],
+        "words": ["my own sentence", "compare two sentences", "autocomplete"],
         "optimisers": ["learning rate"],
     },
     "es": {
@@ -36,7 +36,7 @@ ASKED = {
         "live": ["comprar o vender", "ganancia"],
         "recognise": ["lengua de senas", "sordos"],
         "transformer": ["traducir"],
-        "words": ["oración"],
+        "words": ["oración", "tokenizador"],
         "system": ["tarjeta gráfica"],
         "optimisers": ["tasa de aprendizaje"],
         "equations": ["cuaderno"],
