@@ -1,7 +1,7 @@
 # make run    the app on http://localhost:8501
 # make test   all tests, those in a browser and of the hand finder included
 # make numeric   the numeric tests again, under several instruction sets and numbers of threads
-# make mutants   changes the product in 60 places, one at a time, and expects a test to fail at each (tests/mutants.toml)
+# make mutants   changes the product as tests/mutants.toml lists it, one change at a time, and expects a test to fail at each
 # make ray    the tests of several workers: installs Ray, starts clusters on this machine
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
 # make words  the model of sentences for Words (83 MB are downloaded once, 45 kept)

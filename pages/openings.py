@@ -1,4 +1,4 @@
-"""Results that pages open with, computed from when a browser asks for a page's HTML: a second later it asks for the page itself.
+"""Results that pages open with, computed before the first visitor comes, else from when a browser asks for a page's HTML.
 
 Each function computes the results that the page's first run then finds kept, of the same arguments (a test compares).
 """

@@ -60,7 +60,7 @@ def needed(window: FrozenWindow, answered: WindowAnswer, head: int, report: Repo
 
 def draw(source: WindowSource) -> None:
     """The window of a source: its answer, its light, and what lies behind both."""
-    line, stage = st.container(key="light_answer"), stage_place()
+    line, stage = st.container(key="light_answer").empty(), stage_place()
     window = attention_window.current(source)
     answered = answer_of(window) if window else None
     if window is None or answered is None:

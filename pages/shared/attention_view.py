@@ -27,7 +27,9 @@ _kept: BoundedStore[list[bytes]] = BoundedStore(
 
 def stage_place() -> Any:
     """A container that has the stage's height, dark, before its view is there: what stands below is not pushed down."""
-    return st.container(key="light_place")
+    place = st.container(key="light_place")
+    place.empty()  # the browser draws no container that has nothing in it
+    return place
 
 
 def attention_view(
