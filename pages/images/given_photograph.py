@@ -20,7 +20,7 @@ REFUSED, FILMING = "see:refused", "see:filming"
 
 def pick() -> Picture | None:
     """The page's title with the ways to give one; None while the camera runs, or where it is gone."""
-    heading, samples, own = st.container(key="see_top").columns([1.3, 2.5, 2.8], vertical_alignment="center")
+    heading, samples, own = st.container(key="see_top").columns([1.6, 2.2, 3.2], vertical_alignment="center")
     with heading:
         controls.page_header(_("Any photograph"))
     with own.container(horizontal=True, key="see_given"):
