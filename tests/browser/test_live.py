@@ -402,7 +402,9 @@ def test_nothing_of_a_market_stands_under_the_name_of_another(live: Page) -> Non
     assert live.locator(STAT).count() == 2  # status and name
 
 
-def test_a_page_whose_ticket_is_forgotten_asks_for_another(new_page: NewPage, app: AppServer) -> None:
+def test_a_forgotten_ticket_is_asked_for_anew_and_a_market_without_rows_offers_a_recording(
+    new_page: NewPage, app: AppServer
+) -> None:
     page = opened(new_page(app, "/live"))
     page.evaluate(f"""() => {{
         const one = {TERMINAL};
@@ -417,6 +419,16 @@ def test_a_page_whose_ticket_is_forgotten_asks_for_another(new_page: NewPage, ap
     page.wait_for_function(f"() => {TERMINAL}.root.dataset.stream === 'open'", timeout=PATIENCE_MS)
     expect(page.locator(".terminal-notice")).to_be_hidden(timeout=PATIENCE_MS)
     wait_for_steps(page, 8)
+    offered = f"""() => {{
+        const one = {TERMINAL};
+        one.config = {{ ...one.config, source: "live/out of reach" }};
+        one.component = {{ setTriggerValue: (_, {{ name }}) => window.asked.push(name) }};
+        one.store.clear();
+        one.say("No network.");
+        one.notice.querySelector("button").click();
+        return window.asked.at(-1);
+    }}"""
+    assert page.evaluate(offered) == "recording"  # an exchange of which nothing is known yet offers one
 
 
 def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns(live: Page) -> None:
