@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -37,14 +37,16 @@ def record_in_process(folder: Path, speed: float, told: Connection) -> None:
 def recording(folder: Path, rows: int, *, speed: float = 1.0) -> Iterator[tuple[BaseProcess, list[int]]]:
     """A process that records, once it has so many rows, and how many it has reported; it has to end within the block."""
     here, there = FORK.Pipe(duplex=False)
-    process, reported = FORK.Process(target=record_in_process, args=(folder, speed, there)), [0]
+    process, reported = FORK.Process(target=record_in_process, args=(folder, speed, there), daemon=True), [0]
     process.start()
+    there.close()
     while reported[-1] < rows:
         reported.append(here.recv())
     yield process, reported
     process.join(30)
-    while here.poll():
-        reported.append(here.recv())
+    with suppress(EOFError):
+        while True:
+            reported.append(here.recv())
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
