@@ -14,6 +14,8 @@ BLOCK: Final = 32
 """Inputs that share a scale."""
 FEW: Final = 3
 """Positions up to which the whole numbers are multiplied as they are; from more on it is quicker to make floats of them first."""
+SOME: Final = 16
+"""Positions up to which it is quicker to scale the sums of the blocks than the weights, which are then more."""
 FLOATS: Final = 2**20
 """Weights that are made floats at once: they stay in the processor's cache."""
 SUMS: Final = 2**17
@@ -64,12 +66,17 @@ class QuantisedLinear(nn.Module):
 
     def _as_floats(self, x: Tensor) -> Tensor:
         """(n, inputs) -> (n, outputs): a few blocks at a time become float32 and are multiplied."""
-        y = x.view(-1, self.blocks, BLOCK).sum(dim=-1) @ self.least
+        parts = x.view(-1, self.blocks, BLOCK)
+        y = parts.sum(dim=-1) @ self.least
         step = max(1, FLOATS // (BLOCK * self.outputs))
         for first in range(0, self.blocks, step):
             last = min(first + step, self.blocks)
             q = self.q[first * BLOCK : last * BLOCK, : self.outputs].float().view(last - first, BLOCK, self.outputs)
-            y = y + x[:, first * BLOCK : last * BLOCK] @ (q * self.scale[first:last, None]).flatten(0, 1)
+            scale = self.scale[first:last, None]
+            if len(x) <= SOME:
+                y = y + (parts[:, first:last].transpose(0, 1) @ q * scale).sum(dim=0)
+            else:
+                y = y + x[:, first * BLOCK : last * BLOCK] @ (q * scale).flatten(0, 1)
         return y
 
     def rows(self, outputs: Tensor) -> Tensor:

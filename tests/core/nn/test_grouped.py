@@ -16,7 +16,7 @@ from core.nn import (
     rotated,
     scaled_dot_product_attention,
 )
-from core.nn.quantised import BLOCK, FEW, packed
+from core.nn.quantised import BLOCK, FEW, SOME, packed
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def test_a_head_that_is_off_adds_nothing() -> None:
     assert (y[0] - y[1]).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("rows", [1, FEW, FEW + 1, 40])
+@pytest.mark.parametrize("rows", [1, FEW, FEW + 1, SOME, SOME + 1])
 def test_whole_numbers_multiply_as_the_weights_that_they_stand_for(rows: int) -> None:
     layer = QuantisedLinear(3 * BLOCK, 20)
     q = torch.randint(256, (3 * BLOCK, 20), dtype=torch.uint8)

@@ -25,8 +25,9 @@ def score(one: Writer, ids: list[int], token: int, off: list[tuple[int, int]]) -
 
 
 @NEEDED
-def test_falls_are_the_differences_of_whole_readings(one: Writer) -> None:
+def test_falls_are_the_differences_of_whole_readings(one: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = one.ids("The capital of France is")
+    monkeypatch.setattr(causes, "POSITIONS", 11 * 9 * len(ids))  # the heads of eleven layers go on together
     token = one.names.index(" Paris")
     whole = score(one, ids, token, [])
     falls = fall_without_tokens(one, ids, token)
