@@ -107,7 +107,7 @@ def played() -> None:
 
 
 RUNS: dict[str, tuple[Callable[[], object], str]] = {
-    "evaluate tlob --data assets": (lambda: None, ""),
+    "evaluate tlob --data assets": (lambda: None, "--every 9"),
     "inspect assets": (lambda: None, ""),
     "bench --quick": (lambda: None, "--only tlob --seconds 0"),
     "train tlob": (lambda: books("A.parquet", "B.parquet", "C.parquet"), " ".join(SMALL)),
@@ -118,7 +118,7 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
     "train dates": (lambda: None, SMALL_DATES),
     "evaluate tlob --data A.parquet --horizon": (lambda: link(Path("A.parquet"), EXCERPTS[0]), ""),
     "evaluate tlob --data A.parquet --label": (lambda: books("A.parquet", rows=1_200), "--horizon 10"),
-    "evaluate tlob --data FOLDER": (excerpts, ""),
+    "evaluate tlob --data FOLDER": (excerpts, "--every 3"),
     "evaluate vit": (idx, ""),
     "evaluate iiga --data FOLDER --split dev --json": (digits, "--clips 1 --folder TINY"),
     "evaluate iiga --data FOLDER --split dev --frame": (digits, "--clips 1 --folder TINY"),

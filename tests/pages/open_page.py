@@ -1,9 +1,14 @@
 """Opens a page in Streamlit's own test runner, as a link would, and reads its words."""
 
 import re
+from functools import cache
 from pathlib import Path
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+"""Streamlit's test runner reads the metadata of all installed packages for each page that it opens: a third of a page's time."""
 
 
 def open_page(page: Path, **query: str) -> AppTest:
@@ -18,15 +23,6 @@ def ran(app: AppTest) -> AppTest:
     app.run()
     assert not app.exception, app.exception[0].value
     return app
-
-
-def press_anyway(app: AppTest, key: str) -> AppTest:
-    """Press a button that is greyed out, as a client of one's own making may."""
-    button = app.button(key=key)
-    assert button.disabled
-    button.proto.disabled = False
-    button.click()
-    return ran(app)
 
 
 def words(app: AppTest) -> str:

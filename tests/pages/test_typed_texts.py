@@ -29,7 +29,8 @@ _random = random.Random(0)
 
 def pairs(count: int) -> str:
     """Words of two letters, of which the comparison of two texts took longest."""
-    return " ".join("".join(_random.choices("abcdefghij", k=2)) for _ in range(count))
+    letters = "".join(_random.choices("abcdefghij", k=2 * count))
+    return " ".join(letters[i : i + 2] for i in range(0, 2 * count, 2))
 
 
 WORST: Final[list[tuple[str, dict[str, str], dict[str, str]]]] = [

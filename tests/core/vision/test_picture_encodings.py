@@ -100,6 +100,7 @@ def cmyk() -> Pixels:
     return np.dstack([np.rint(inks), 255 - brightest]).astype(np.uint8)
 
 
+@cache
 def png_rows() -> dict[str, Row]:
     rgb, p3 = photograph(), in_p3(photograph())
     height, width = grey().shape
@@ -150,6 +151,7 @@ def png_rows() -> dict[str, Row]:
     }  # fmt: skip
 
 
+@cache
 def jpeg_rows() -> dict[str, Row]:
     rgb, p3 = photograph(), in_p3(photograph())
 
@@ -177,6 +179,7 @@ def jpeg_rows() -> dict[str, Row]:
     }  # fmt: skip
 
 
+@cache
 def tiff_rows() -> dict[str, Row]:
     rgb, p3 = photograph(), in_p3(photograph())
     small, mask = np.ascontiguousarray(rgb[::8, ::8]), grey_at(1)
@@ -216,6 +219,7 @@ def tiff_rows() -> dict[str, Row]:
     }  # fmt: skip
 
 
+@cache
 def other_rows() -> dict[str, Row]:
     rgb, p3 = photograph(), in_p3(photograph())
     height, width = grey().shape

@@ -35,18 +35,12 @@ def on_white(image: NDArray[np.uint8], *, factor: int = 6, height: int = 300, wi
     return from_pixels(sheet, name="shop")
 
 
-@pytest.mark.parametrize("index", range(len(IMAGES)))
-def test_a_test_image_given_as_a_file_comes_through_unchanged(index: int) -> None:
-    prepared = prepare(decode(png(IMAGES[index])))
-    np.testing.assert_array_equal(prepared.image, IMAGES[index])
-    assert prepared.done == ()
-
-
-@pytest.mark.parametrize("index", range(len(IMAGES)))
-def test_a_test_image_as_a_negative_is_only_inverted(index: int) -> None:
-    prepared = prepare(decode(png(255 - IMAGES[index])))
-    np.testing.assert_array_equal(prepared.image, IMAGES[index])
-    assert prepared.done == ("invert",)
+def test_a_test_image_given_as_a_file_comes_through_unchanged_and_its_negative_is_only_inverted() -> None:
+    for index, image in enumerate(IMAGES):
+        for given, done in ((image, ()), (255 - image, ("invert",))):
+            prepared = prepare(decode(png(given)))
+            np.testing.assert_array_equal(prepared.image, image, err_msg=f"{index}")
+            assert prepared.done == done, index
 
 
 def test_a_garment_on_a_large_light_sheet_is_found_again() -> None:
