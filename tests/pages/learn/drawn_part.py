@@ -1,6 +1,5 @@
-"""Draws a part of a lesson at any state of its dials without a browser or a session, and keeps everything that it draws."""
+"""Draws a part of a lesson at any state of its dials without a browser or a session, and keeps everything that it says."""
 
-import json
 import random
 import runpy
 from collections.abc import Callable, Iterator
@@ -43,16 +42,14 @@ class DrawnPart:
 
     Attributes:
         turned: the dials and their values.
-        offered: by URL parameter, the ends of each dial, its opening value first. figures: as plotly's JSON has them.
-        tables: matrices and tables. told: sentences, captions and values. checks: claims, and whether they hold.
+        offered: by URL parameter, the ends of each dial, its opening value first.
+        told: sentences, captions and values. checks: claims, and whether they hold.
     """
 
     view: PartView
     turned: Turned
     offered: dict[str, list[Any]]
     equations: list[Worked] = field(default_factory=list)
-    figures: list[Any] = field(default_factory=list)
-    tables: list[Any] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     checks: list[tuple[str, bool]] = field(default_factory=list)
 
@@ -100,7 +97,7 @@ class _Widgets:
 
 def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnPart:
     """The part at this state."""
-    widgets, matrices, checks = _Widgets(state or {}), list[Any](), list[tuple[str, bool]]()
+    widgets, checks = _Widgets(state or {}), list[tuple[str, bool]]()
     with ExitStack() as stack:
         stack.enter_context(speaking(language))
         stack.enter_context(patch.object(st, "session_state", dict(widgets.state)))
@@ -111,8 +108,6 @@ def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnP
             stack.enter_context(patch.object(st, name, getattr(widgets, name)))
         for name, holds in (("success", True), ("warning", False)):
             stack.enter_context(patch.object(st, name, lambda text, holds=holds, **_more: checks.append((text, holds))))
-        for name in ("matrix_html", "matrix_figure"):
-            stack.enter_context(patch.object(lesson_page, name, _kept(getattr(lesson_page, name), matrices)))
         above = part.above()
         values: dict[str, Any] = {}
         dials = part.offered(above)
@@ -128,34 +123,19 @@ def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnP
         )
         drawn.told += [translate(one) for one in view.notes]
         _keep_all(view, drawn, stack)
-    drawn.tables += matrices
     return drawn
 
 
-def _kept(draws: Callable[..., Any], matrices: list[Any]) -> Callable[..., Any]:
-    """The function, which also keeps the numbers of the matrix that it draws."""
-
-    def keeping(figure: Any, **more: Any) -> Any:
-        matrices.append(figure.values)
-        return draws(figure, **more)
-
-    return keeping
-
-
 def _keep_all(view: PartView, drawn: DrawnPart, stack: ExitStack) -> None:
-    def keep_figure(figure: Any, **more: Any) -> None:
-        drawn.figures.append(json.loads(figure.to_json()))
+    def keep_figure(_figure: Any, **more: Any) -> None:
         drawn.told += [more["alt"]] if "alt" in more else []
-
-    def keep_table(data: Any, **_more: Any) -> None:
-        drawn.tables.append(data)
 
     def keep_stats(strip: Any) -> None:
         drawn.told += [f"{one.name}: {one.value} {one.note or ''}" for one in strip if isinstance(one, Stat)]
 
     watched: list[tuple[Any, str, Callable[..., Any]]] = [
         (lesson_page, "live_plot", keep_figure), (lesson_page, "stat_strip", keep_stats),
-        (st, "dataframe", keep_table), (st, "caption", lambda text, **_more: drawn.told.append(text)),
+        (st, "dataframe", lambda _data, **_more: None), (st, "caption", lambda text, **_more: drawn.told.append(text)),
         (st, "markdown", lambda text, **_more: drawn.told.append(text)), (st, "html", lambda *_given, **_more: None),
     ]  # fmt: skip
     for place, name, keeps in watched:

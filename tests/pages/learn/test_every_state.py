@@ -1,10 +1,7 @@
 """Every part of the lessons, at the ends of its dials (D34): equations, checks and sentences are of that state."""
 
-import base64
 import re
-from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +14,6 @@ EVERY = pytest.mark.parametrize("name", list(PARTS))
 MOST = 16
 """States of a part with many dials and stops."""
 SLOW = {"norms-depth": 4}
-NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+(?:e[-+]?\d+)?")
 
 
 @cache
@@ -61,27 +57,6 @@ def test_the_equation_index_opens_a_part_where_it_says(name: str) -> None:
     for state in indexed(*PARTS[name]):
         it = found[repr(state)]
         assert it.equations and all(value in it.offered[key] for key, value in state.items()), state
-
-
-def numbers(shown: Any) -> Iterator[float]:
-    """All numbers in what a page draws: of plots, matrices, tables and texts."""
-    if isinstance(shown, dict):
-        if "bdata" in shown:
-            yield from np.frombuffer(base64.b64decode(shown["bdata"]), dtype=shown["dtype"]).astype(float).tolist()
-        else:
-            for one in shown.values():
-                yield from numbers(one)
-    elif isinstance(shown, str):
-        yield from (float(one.replace(",", "")) for one in re.findall(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", shown))
-    elif isinstance(shown, list | tuple):
-        for one in shown:
-            yield from numbers(one)
-    elif isinstance(shown, np.ndarray):
-        yield from shown.astype(float).ravel().tolist()
-    elif isinstance(shown, int | float):
-        yield float(shown)
-    elif hasattr(shown, "to_dict"):
-        yield from numbers(shown.to_dict("list"))
 
 
 @EVERY
