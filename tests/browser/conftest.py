@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from core.market.store.places import FOLDER_VARIABLE
 from tests.browser.reader import until_still
 from tests.browser.server import ROOT, AppServer, serve
 
@@ -25,6 +26,7 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--no-first-run", "--disable-quic", "--disable-dev-shm-usage",
     "--renderer-process-limit=1",  # pages of one profile share what Chromium has compiled: a fifth less time for each
+    "--js-flags=--no-opt",  # no page lives as long as the optimising compiler takes to pay: a tenth less
 ]  # fmt: skip
 
 
@@ -45,8 +47,9 @@ def chromium(chromium_path: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """The app itself."""
-    with serve(ROOT / "streamlit_app.py", tmp_path_factory.mktemp("app")) as server:
+    """The app itself, which records beside its log."""
+    folder = tmp_path_factory.mktemp("app")
+    with serve(ROOT / "streamlit_app.py", folder, environment={FOLDER_VARIABLE: str(folder / "recordings")}) as server:
         yield server
 
 
@@ -135,16 +138,29 @@ def kept() -> Iterator[dict[str, Page]]:
 
 @pytest.fixture
 def new_page(contexts: Callable[..., BrowserContext], watch: Watch, kept: dict[str, Page]) -> Iterator[NewPage]:
-    """Makes pages, each with a session of its own: `new_page(server, "/path", width=390, dark=True, locale="es-ES")`."""
+    """Makes pages, each with a session of its own: `new_page(server, "/path", width=390, dark=True, locale="es-ES")`.
+
+    What has to be there before the page is opened, `prepare` does.
+    """
     pages: list[Page] = []
 
-    def make(server: AppServer, path: str = "/", *, width: int = 1440, dark: bool = False, locale: str = "en-US") -> Page:
+    def make(
+        server: AppServer,
+        path: str = "/",
+        *,
+        width: int = 1440,
+        dark: bool = False,
+        locale: str = "en-US",
+        prepare: Callable[[Page], object] | None = None,
+    ) -> Page:
         while kept:
             kept.popitem()[1].close()  # a page that goes on beside another costs both
         page = contexts(width=width, dark=dark, locale=locale).new_page()
         pages.append(page)
         watch.server(server)
         watch.page(page)
+        if prepare is not None:
+            prepare(page)
         page.goto(server.url + path)
         settled(page)
         return page
@@ -163,7 +179,7 @@ def same_page(new_page: NewPage, watch: Watch, kept: dict[str, Page]) -> SamePag
     """
 
     def make(server: AppServer, path: str = "/", *, unchanged: str, **profile: Any) -> Page:
-        address = server.url + path
+        address = f"{server.url}{path} {profile}"
         if address in kept and kept[address].evaluate(unchanged):
             watch.server(server)
             watch.page(kept[address])
@@ -178,6 +194,15 @@ def same_page(new_page: NewPage, watch: Watch, kept: dict[str, Page]) -> SamePag
 def page(new_page: NewPage, app: AppServer) -> Page:
     """The app's first page, for one visitor."""
     return new_page(app)
+
+
+GO = "(to) => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }"
+"""Opens another page in the same tab, as the browser's own arrows do: a new tab takes three seconds of processor more."""
+
+
+def moving(page: Page) -> None:
+    """Page as it is for who did not ask for less motion."""
+    page.emulate_media(reduced_motion="no-preference")
 
 
 def navigate(page: Page, section: str, title: str) -> None:
@@ -217,13 +242,21 @@ AXE: Final = {
     "resultTypes": ["violations"],
 }
 
+CONTRAST: Final = """
+const contrast = axe._audit.checks["color-contrast"];
+contrast.options = { ...contrast.options, ignorePseudo: true };
+"""
+"""Texts under pseudo-elements are measured too: looking for them, to leave them out, takes a third of axe-core's time."""
+
 
 def assert_accessible(page: Page) -> None:
     """axe-core finds nothing wrong, but what Streamlit's own elements do."""
     until_still(page, HEIGHT)  # formulas are looked at after a change of width
     settled(page)  # what waits for its run to end is drawn pale
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")  # nothing lies half below the menu
-    violations = Axe().run(page, options=AXE).response["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script + CONTRAST)
+    violations = page.evaluate("async (options) => (await axe.run(document, options)).violations", AXE)
     wrong: dict[str, list[str]] = {}
     for rule in violations:
         nodes = [node["html"][:200] for node in rule["nodes"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage, assert_accessible
 from tests.browser.reader import PATIENCE_MS
@@ -24,16 +24,10 @@ OscillatorNode.prototype.start = function (...when) { noted.tones += 1; return s
 SCREEN = ".terminal[data-drawn-step]"
 
 
-def opened(page: Page, address: str) -> Page:
-    page.add_init_script(NOTED)
-    page.goto(address)
-    page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
-    return page
-
-
 def test_alerts_are_set_go_off_once_and_are_kept(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/live?source=recording&rec=binance_spot_nexousdt_2024-07-24&speed=10.0&h=10")
-    opened(page, page.url)
+    address = "/live?source=recording&rec=binance_spot_nexousdt_2024-07-24&speed=10.0&h=10"
+    page = new_page(app, address, prepare=lambda page: page.add_init_script(NOTED))
+    page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
     page.get_by_role("button", name="Alert", exact=True).click()
     form = page.get_by_role("dialog")
     expect(form.get_by_role("status")).to_have_text("No alert is set.")
@@ -75,9 +69,9 @@ def test_alerts_are_set_go_off_once_and_are_kept(new_page: NewPage, app: AppServ
 def test_the_form_is_spanish_on_a_spanish_page_and_says_where_notifications_are_refused(
     new_page: NewPage, app: AppServer
 ) -> None:
-    page = new_page(app, "/live?source=simulated&seed=13&lang=es")
-    page.add_init_script(f"{NOTED} Notification.permission = 'denied';")
-    page.reload()
+    refused = f"{NOTED} Notification.permission = 'denied';"
+    address = "/live?source=simulated&seed=13&lang=es"
+    page = new_page(app, address, prepare=lambda page: page.add_init_script(refused))
     page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
     page.get_by_role("button", name="Alerta", exact=True).click()
     form = page.get_by_role("dialog")

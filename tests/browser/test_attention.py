@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.market.windows import FrozenWindow
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import GO, NewPage, SamePage
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 
@@ -24,8 +24,8 @@ def answer(page: Page) -> str:
 
 
 @pytest.fixture
-def attention(new_page: NewPage, app: AppServer) -> Page:
-    page = new_page(app, "/attention?second=100")
+def attention(same_page: SamePage, app: AppServer) -> Page:
+    page = same_page(app, "/attention?second=100", unchanged="location.search === '?second=100'")
     page.wait_for_selector(STAGE, timeout=PATIENCE_MS)
     return page
 
@@ -62,9 +62,15 @@ def test_playing_moves_the_book_and_keeps_the_square_that_was_chosen(attention: 
     expect(attention.locator(STAGE)).to_have_attribute("data-layer", "time-to-time 1", timeout=PATIENCE_MS)
 
 
-def test_a_window_goes_from_the_live_page_to_a_file(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+def test_the_newest_window_of_a_feed_is_followed_and_one_goes_to_a_file(
+    new_page: NewPage, app: AppServer, tmp_path: Path
+) -> None:
     page = new_page(app, "/live")
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)
+    other = new_page(app, "/attention?window=live")
+    other.wait_for_selector(STAGE, timeout=2 * PATIENCE_MS)
+    expect(other.locator(ANSWER).first).not_to_have_text(answer(other), timeout=PATIENCE_MS)
+    other.close()
     rows = "document.querySelector('.terminal').terminal.store.rows"
     page.wait_for_function(f"() => {rows}.length > 200", timeout=PATIENCE_MS)  # the warm-up is over: there is a whole window
     page.get_by_role("link", name="Freeze this window").click()
@@ -83,14 +89,6 @@ def test_a_window_goes_from_the_live_page_to_a_file(new_page: NewPage, app: AppS
         np.testing.assert_allclose(arrays["probabilities"].sum(axis=-1), 1, atol=1e-5)
 
 
-def test_the_newest_window_of_a_running_feed_is_followed(new_page: NewPage, app: AppServer) -> None:
-    live = new_page(app, "/live")
-    live.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)
-    page = new_page(app, "/attention?window=live")
-    page.wait_for_selector(STAGE, timeout=2 * PATIENCE_MS)
-    expect(page.locator(ANSWER).first).not_to_have_text(answer(page), timeout=PATIENCE_MS)
-
-
 OPTIONS_WITHIN_THEIR_ROWS = """
 () => [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stButtonGroup"]')].every((group) => {
   const row = group.getBoundingClientRect();
@@ -104,9 +102,10 @@ OPTIONS_WITHIN_THEIR_ROWS = """
 
 def test_no_option_of_a_row_is_hidden_on_a_phone(new_page: NewPage, app: AppServer) -> None:
     """Rows of options wrap: each option lies within the 390 pixels, none beyond an edge that scrolls."""
+    page = new_page(app, width=390)
     for path in ("/attention?second=100&view=inputs&lang=es", "/classify?inside=tokens"):
-        page = new_page(app, path)
-        page.set_viewport_size({"width": 390, "height": 844})
+        page.evaluate(GO, path)
+        page.wait_for_selector(STAGE if "/attention" in path else "[data-light=picture]", timeout=PATIENCE_MS)
         options = page.locator('[data-testid="stMain"] [data-testid="stButtonGroup"] button')
         expect(options.nth(8)).to_be_visible(timeout=PATIENCE_MS)  # the two of the language come first
         page.wait_for_function(OPTIONS_WITHIN_THEIR_ROWS, timeout=PATIENCE_MS)

@@ -6,12 +6,13 @@ import io
 import re
 
 import numpy as np
+import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
 from core.lecture.date_reader import DateReader
 from core.words import bundled
-from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.conftest import NewPage, SamePage, assert_fits
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 
@@ -24,14 +25,23 @@ def stage_pixels(page: Page) -> str:
     return str(page.locator(STAGE).evaluate("stage => stage.toDataURL()"))
 
 
-def opened(new_page: NewPage, app: AppServer, address: str = "/words", **more: object) -> Page:
+AS_OPENED = f"!location.search && document.querySelector('{STAGE}')?.dataset.layer === 'layer 4'"
+
+
+@pytest.fixture
+def page(same_page: SamePage, app: AppServer) -> Page:
+    words = same_page(app, "/words", unchanged=AS_OPENED)
+    words.wait_for_selector(f"{STAGE}[data-value]", timeout=PATIENCE_MS)
+    return words
+
+
+def opened(new_page: NewPage, app: AppServer, address: str, **more: object) -> Page:
     page = new_page(app, address, **more)
     page.wait_for_selector(f"{STAGE}[data-value]", timeout=PATIENCE_MS)
     return page
 
 
-def test_the_stage_is_on_the_first_screen_and_says_the_models_number(new_page: NewPage, app: AppServer) -> None:
-    page = opened(new_page, app)
+def test_the_stage_is_on_the_first_screen_and_says_the_models_number(page: Page) -> None:
     box = page.locator(STAGE).bounding_box()
     assert box and box["y"] + box["height"] <= 900 and box["width"] * box["height"] >= 0.3 * 1440 * 900
     it, animal = SENTENCE.tokens.index("it"), SENTENCE.tokens.index("animal")
@@ -46,8 +56,7 @@ def test_the_stage_is_on_the_first_screen_and_says_the_models_number(new_page: N
     assert page.locator("iframe").count() == 0
 
 
-def test_pointing_lights_and_a_press_stays_in_the_address(new_page: NewPage, app: AppServer) -> None:
-    page = opened(new_page, app)
+def test_pointing_lights_and_a_press_stays_in_the_address(page: Page) -> None:
     rest = stage_pixels(page)
     square = page.locator('.attention-square[data-layer="layer 1"][data-head="3"]')
     square.hover()
@@ -71,8 +80,7 @@ def test_pointing_lights_and_a_press_stays_in_the_address(new_page: NewPage, app
     expect(page.locator(STAGE)).not_to_have_attribute("data-head", "3")
 
 
-def test_arrows_walk_and_shift_turns_the_question_round(new_page: NewPage, app: AppServer) -> None:
-    page = opened(new_page, app)
+def test_arrows_walk_and_shift_turns_the_question_round(page: Page) -> None:
     stage = page.locator(STAGE)
     stage.focus()
     start = int(stage.get_attribute("data-token") or -1)
@@ -84,8 +92,7 @@ def test_arrows_walk_and_shift_turns_the_question_round(new_page: NewPage, app: 
     expect(page.locator(".attention-sentence")).to_contain_text("is looked at most by")
 
 
-def test_one_menu_takes_away_the_numbers_the_stage_and_the_view_itself(new_page: NewPage, app: AppServer) -> None:
-    page = opened(new_page, app)
+def test_one_menu_takes_away_the_numbers_the_stage_and_the_view_itself(page: Page) -> None:
     menu = page.locator(".attention-files")
     expect(page.get_by_role("button", name="Numbers (.npz)")).to_be_hidden()
     menu.locator("summary").click()

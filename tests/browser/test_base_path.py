@@ -24,7 +24,7 @@ def under(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
         yield server
 
 
-def test_pages_streams_and_scripts_stand_under_the_path(new_page: NewPage, under: AppServer) -> None:
+def test_pages_streams_scripts_and_the_search_stand_under_the_path(new_page: NewPage, under: AppServer) -> None:
     """A console error or a 404 of any file fails the test, as everywhere (`Watch`)."""
     page = new_page(under, "/")
     assert (
@@ -41,10 +41,6 @@ def test_pages_streams_and_scripts_stand_under_the_path(new_page: NewPage, under
     expect(page.locator("#matrix-origin .katex math")).to_have_count(1, timeout=PATIENCE_MS)
     page.goto(under.url + "/optimisers")
     drawn(page, ".st-key-surface_plot .live-plot")
-
-
-def test_the_search_takes_what_is_typed_and_says_what_it_found(new_page: NewPage, under: AppServer) -> None:
-    page = new_page(under, "/")
     button = page.locator(".st-key-search button").first  # Streamlit makes a second one, which it hides where screens are wide
     expect(button).to_be_visible(timeout=PATIENCE_MS)
     page.keyboard.press("/")
@@ -56,13 +52,6 @@ def test_the_search_takes_what_is_typed_and_says_what_it_found(new_page: NewPage
     expect(dialog.get_by_test_id("stCaptionContainer").first).to_have_text("Page")
     hit.click()
     expect(page).to_have_url(f"{under.url}/live", timeout=PATIENCE_MS)
-
-
-def test_a_phones_open_menu_can_be_closed(new_page: NewPage, under: AppServer) -> None:
-    page = new_page(under, "/", width=390)
-    page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()  # fails where anything lies over it
-    expect(page.get_by_test_id("stSidebarNavLink").first).to_be_hidden()
 
 
 def test_an_address_that_no_page_has_shows_the_frame_and_one_sentence(chromium: Browser, under: AppServer) -> None:

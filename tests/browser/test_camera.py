@@ -18,7 +18,7 @@ from core.vision import seen_samples
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import decode
 from core.vision.sight_files import SIGHT_FILES
-from tests.browser.conftest import ARGUMENTS, NewPage, Watch
+from tests.browser.conftest import ARGUMENTS, GO, NewPage, Watch, settled
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 from tests.browser.test_images import STAGE
@@ -118,8 +118,10 @@ def test_anything_before_the_camera_is_lit_and_a_still_is_looked_at(filming: Fil
 
 
 def test_without_a_camera_every_page_that_has_one_says_so_and_keeps_its_upload(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app)
     for path in ("/", "/classify", "/recognise"):
-        page = new_page(app, path)
+        page.evaluate(GO, path)
+        settled(page)
         page.get_by_role("button", name="Camera", exact=True).first.click(timeout=PATIENCE_MS)
         expect(page.locator(".live-signs-notice")).to_contain_text("No camera was found", timeout=PATIENCE_MS)
         upload = "Choose a picture" if path == "/" else "Upload"

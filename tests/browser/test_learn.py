@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.reader import PATIENCE_MS, drawn
 from tests.browser.server import AppServer
 
@@ -27,9 +27,16 @@ def test_a_click_on_a_row_reads_that_query_and_the_link_keeps_it(new_page: NewPa
         expect(outlined.locator("th")).to_have_text("drank", timeout=PATIENCE_MS)
 
 
-def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting(new_page: NewPage, app: AppServer) -> None:
+def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting_and_its_values_in_the_notebook(
+    new_page: NewPage, app: AppServer, tmp_path: Path
+) -> None:
     page = new_page(app, "/positions?n=32")
     drawn(page, ".st-key-pe_matrix .live-plot")
+    with page.expect_download(timeout=PATIENCE_MS) as download:
+        page.get_by_role("button", name="Notebook (.ipynb)").click()
+    file = tmp_path / "positions.ipynb"
+    download.value.save_as(file)
+    assert "LENGTH = 32  # positions" in file.read_text(encoding="utf-8")
     expect(page.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
     page.get_by_role("radio", name="Base").or_(page.get_by_role("button", name="Base")).first.click()
     page.wait_for_url(re.compile("dial=base"), timeout=PATIENCE_MS)
@@ -73,16 +80,6 @@ def test_on_a_projector_one_figure_takes_half_and_nothing_is_cut(new_page: NewPa
     expect(page.get_by_role("button", name="Undo")).to_be_in_viewport(timeout=PATIENCE_MS)
 
 
-def test_the_views_notebook_is_downloaded_with_its_values(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
-    page = new_page(app, "/positions?n=20")
-    drawn(page, '[data-key="pe_matrix"]')
-    with page.expect_download(timeout=PATIENCE_MS) as download:
-        page.get_by_role("button", name="Notebook (.ipynb)").click()
-    file = tmp_path / "positions.ipynb"
-    download.value.save_as(file)
-    assert "LENGTH = 20  # positions" in file.read_text(encoding="utf-8")
-
-
 def test_back_leads_to_the_tab_before(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/recurrent")
     parts = page.locator(".st-key-part button")
@@ -95,3 +92,24 @@ def test_back_leads_to_the_tab_before(new_page: NewPage, app: AppServer) -> None
     page.go_back()
     page.wait_for_url(re.compile("part=lstm"), timeout=PATIENCE_MS)
     expect(parts.nth(1)).to_have_attribute("aria-checked", "true", timeout=PATIENCE_MS)
+
+
+def test_a_reader_answers_and_a_key_reveals(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/cost?part=growth&ask=true&lang=en")
+    now, then = (t / (t + 6 * 40) for t in (128, 197))  # by hand: scores take 2T²D of 12TD² + 2T²D
+    page.get_by_text("it rises", exact=True).click()
+    expect(page.get_by_text("Right:")).to_have_count(0)
+    page.keyboard.press("r")
+    expect(page.get_by_text(re.compile(f"Right: It rises. .*{now:.3f} → {then:.3f}"))).to_be_visible(timeout=PATIENCE_MS)
+    page.goto(f"{app.url}/class/abcdef?lang=en")  # a link of the classes that there were
+    expect(page).to_have_title("The lecture · Attention Observatory", timeout=PATIENCE_MS)
+
+
+def test_a_block_opens_its_part_and_keeps_the_session(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/attention-steps?part=softmax&t=0.5", width=390)
+    block = page.locator(".lesson-diagram .diagram-narrow a[data-part=scores]")
+    block.click(timeout=PATIENCE_MS)
+    page.wait_for_url(re.compile("part=scores"), timeout=PATIENCE_MS)
+    assert "t=0.5" in page.url
+    expect(page.locator(".lesson-diagram .diagram-narrow [data-part=scores][aria-current]")).to_be_visible(timeout=PATIENCE_MS)
+    assert_fits(page)

@@ -374,6 +374,10 @@ def test_keys_play_change_the_horizon_and_help(live: Page) -> None:
     live.locator(".terminal").focus()
     live.keyboard.press("?")
     expect(live.locator(".terminal-help")).to_be_visible()
+    for key in ("?", "3", "Space"):  # as it was
+        live.locator(".terminal").focus()
+        live.keyboard.press(key)
+    wait_for_status(live, "Replaying")
 
 
 def test_another_source_is_a_step_of_the_history(live: Page) -> None:
@@ -449,6 +453,9 @@ def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns
     live.keyboard.press("Escape")
     expect(live.locator(".terminal-ladder")).to_be_visible(timeout=PATIENCE_MS)
     expect(live.get_by_role("button", name="Market", exact=True)).to_be_visible()
+    live.locator(".terminal").focus()
+    live.keyboard.press("Space")
+    wait_for_status(live, "Replaying")
 
 
 def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) -> None:

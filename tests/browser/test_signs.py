@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.conftest import NewPage, assert_fits, moving
 from tests.browser.reader import PATIENCE_MS, drawn, frames
 from tests.browser.server import AppServer
 
@@ -33,11 +32,9 @@ STAGE = "[data-light=film]"
 FRAME = "stage => Number(stage.dataset.frame)"
 
 
-def opened(new_page: NewPage, app: AppServer, query: str = "", **more: object) -> Page:
+def opened(new_page: NewPage, app: AppServer, **more: object) -> Page:
     """The page as it is for who did not ask for less motion."""
-    page = new_page(app, f"/recognise{query}", **more)
-    page.emulate_media(reduced_motion="no-preference")
-    page.reload()
+    page = new_page(app, "/recognise", prepare=moving, **more)
     page.wait_for_selector(f"{STAGE}[data-value]", timeout=2 * PATIENCE_MS)
     return page
 
@@ -46,16 +43,14 @@ def pixels(page: Page) -> str:
     return str(page.locator(STAGE).evaluate("stage => stage.toDataURL()"))
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
-def test_the_film_is_on_the_first_screen_and_plays_until_the_space_bar(
-    new_page: NewPage, app: AppServer, width: int, height: int
-) -> None:
+def test_the_film_is_on_the_first_screen_and_plays_until_the_space_bar(new_page: NewPage, app: AppServer) -> None:
     page = opened(new_page, app)
-    page.set_viewport_size({"width": width, "height": height})
-    page.wait_for_function(f"() => document.querySelector('{STAGE}').getBoundingClientRect().bottom <= innerHeight")
     stage = page.locator(STAGE)
-    box = stage.bounding_box()
-    assert box and box["y"] <= 170 and box["width"] * box["height"] >= 0.3 * width * height
+    for width, height in ((1440, 900), (1280, 720)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function(f"() => document.querySelector('{STAGE}').getBoundingClientRect().bottom <= innerHeight")
+        box = stage.bounding_box()
+        assert box and box["y"] <= 170 and box["width"] * box["height"] >= 0.3 * width * height
     assert str(stage.get_attribute("data-head")).startswith("gradients")  # D38
     frame = stage.evaluate(FRAME)
     page.wait_for_function(f"() => Number(document.querySelector('{STAGE}').dataset.frame) !== {frame}")

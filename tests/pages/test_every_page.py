@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.market.hub import hub, shutdown
-from pages.shared.navigation import ENTRIES, ROOT, SECTIONS
+from pages.shared.navigation import ENTRIES, MOVED, ROOT, SECTIONS
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +33,18 @@ def test_the_navigation_is_sound() -> None:
     assert {entry.section for entry in ENTRIES} <= set(SECTIONS)
     shown = [SECTIONS.index(entry.section) for entry in ENTRIES]
     assert shown == sorted(shown), "list pages in the order of their sections"
+
+
+ADDRESSES = """
+home live wall panes attention recordings score train classify garment-attention tokens garment-training train-here own-classes
+recognise sign-attention sign-live spell learn recurrent attention-steps trained-attention permutation positions norms
+transformer backprop optimisers cost ctc metrics matrices uses pairs leakage paper-errors equations system
+class class/{code} words
+"""
+"""Those of the largest app; a page that is new adds its own."""
+
+
+def test_every_address_is_a_page_or_leads_to_one() -> None:
+    pages = {entry.url for entry in ENTRIES}
+    assert set(ADDRESSES.split()) <= pages | MOVED.keys()
+    assert {near.partition("?")[0] for near in MOVED.values()} <= pages and not pages & MOVED.keys()
