@@ -228,9 +228,9 @@ def scheme_names() -> dict[str, str]:
     return {
         "xavier": "Xavier",
         "he": "He",
-        "report_qkv": _("report: W_Q, W_K, W_V"),
-        "report_out": _("report: W_O"),
-        "report_second": _("report: W_2"),
+        "report_qkv": _("report: {matrix}").format(matrix="W_Q, W_K, W_V"),
+        "report_out": _("report: {matrix}").format(matrix="W_O"),
+        "report_second": _("report: {matrix}").format(matrix="W_2"),
         "normal": "N(0, 1)",
     }
 

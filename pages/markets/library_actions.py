@@ -84,7 +84,7 @@ def _open(entry: Recording) -> None:
 def _export(entry: Recording) -> None:
     by, stem = permissions.visitor(), entry.name.replace("/", "_")
     controls.download_bytes(
-        _("Export (Parquet)"),
+        _("Export as {format}").format(format="Parquet"),
         lambda: recordings.export(by, entry),
         key="library:parquet",
         filename=f"{stem}.parquet",
@@ -92,7 +92,7 @@ def _export(entry: Recording) -> None:
     )
     if entry.rows <= MAX_CSV:
         controls.download_bytes(
-            _("Export (CSV)"),
+            _("Export as {format}").format(format="CSV"),
             lambda: recordings.export(by, entry, "csv"),
             key="library:csv",
             filename=f"{stem}.csv",
