@@ -46,8 +46,8 @@ def families() -> None:
     text = passage("equations", "families")
     for name, value in sizes.items():
         text = text.replace(f"{{{name}}}", number(value))
-    with st.expander(_("BERT, GPT, T5 and TLOB"), icon=":material/table:"):
-        st.markdown(text)
+    head, _rule, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line)
+    _table(_("BERT, GPT, T5 and TLOB"), dict(zip(head, map(list, zip(*rows, strict=True)), strict=True)))
 
 
 def notation() -> None:

@@ -72,8 +72,8 @@ def test_the_families_have_their_published_sizes() -> None:
     encoder, decoder = 4 * d * d + 2 * d * hidden + 2 * d, 8 * d * d + 2 * d * hidden + 3 * d
     t5 = 32_128 * d + layers * (encoder + decoder) + 2 * d + 2 * 32 * 12
     lean = sum(one.numel() for one in TLOB(TLOBConfig(qkv="single")).parameters())
-    table = next(one.value for one in open_page(PAGE).markdown if "Learns to" in one.value)
-    assert [row.split(" | ")[-1].rstrip(" |") for row in table.splitlines()[2:]] == [f"{n:,}" for n in (bert, gpt, t5, lean)]
+    table = next(one.value for one in open_page(PAGE).dataframe if "Learns to" in one.value)
+    assert list(table["Parameters"]) == [f"{count:,}" for count in (bert, gpt, t5, lean)]
 
 
 def test_an_operations_example_stands_under_its_formula() -> None:
