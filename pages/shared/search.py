@@ -107,10 +107,11 @@ class SearchIndex:
             if self._base.execute("SELECT 1 FROM hit WHERE hit MATCH ? LIMIT 1", (term,)).fetchone():
                 return term
         near = process.extractOne(word, self._known, scorer=fuzz.ratio, score_cutoff=NEAR) if len(word) > SHORT else None
-        if near is None:
-            inside = (one for one in self._known if len(one) >= SHORT and (word.startswith(one) or word.endswith(one)))
-            near = [max(inside, key=len, default="")]
-        return f'"{near[0]}"' if near[0] else ""
+        if near is not None:
+            return f'"{near[0]}"'
+        inside = (one for one in self._known if len(one) >= SHORT and (word.startswith(one) or word.endswith(one)))
+        longest = max(inside, key=len, default="")
+        return f'"{longest}"' if longest else ""
 
 
 @cache
