@@ -67,22 +67,15 @@ def number(of: Lesson) -> int:
     return LESSONS.index(of) + 1
 
 
-def before(of: Lesson) -> Lesson | None:
-    """The lesson before it; None before the first."""
-    at = LESSONS.index(of)
-    return LESSONS[at - 1] if at else None
+def beside(of: Lesson, steps: int) -> Lesson | None:
+    """The lesson so many steps after it, before it where negative; None beyond either end."""
+    at = LESSONS.index(of) + steps
+    return LESSONS[at] if 0 <= at < len(LESSONS) else None
 
 
 def two_before(of: Lesson) -> Lesson | None:
     """The lesson whose questions are asked again at this one's beginning, two lessons later; None for the first two."""
-    at = LESSONS.index(of)
-    return LESSONS[at - 2] if at >= 2 else None
-
-
-def after(of: Lesson) -> Lesson | None:
-    """The lesson after it; None after the last."""
-    at = LESSONS.index(of)
-    return LESSONS[at + 1] if at + 1 < len(LESSONS) else None
+    return beside(of, -2)
 
 
 def minutes() -> int:

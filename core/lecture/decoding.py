@@ -103,22 +103,40 @@ def relevance(model: Transformer, trace: Trace, step: int) -> NDArray[np.float64
 
 
 @torch.no_grad()
-def inside_encoder_layer(model: Transformer, source: list[int], layer: int, position: int) -> dict[str, NDArray[np.float32]]:
-    """One source character's vector through an encoder layer (vit-report 2.5, its A called O: D36): input, O, X1, N1, F, X2, N2.
+def inside_layer(model: Transformer, trace: Trace, side: str, layer: int, position: int) -> dict[str, NDArray[np.float32]]:
+    """One symbol's vector on its way through a layer, by the report's names, whose A is called O (D36).
+
+    Of the encoder (vit-report 2.5) a source character's: input, O, X1, N1, F, X2, N2. Of the decoder (2.6) that of the symbol
+    before an answered one: input, O1, N1, O2, N2, F, N3.
 
     Args:
-        layer: from 1 on.
+        side: "encoder" or "decoder". layer: from 1 on.
     """
-    symbols = symbols_of(model, [source])
-    x, mask = model.positions(model.embedding(symbols)), model.source_mask(symbols)
-    for one in model.encoder[: layer - 1]:
-        x, _weights = one(x, mask=mask)
-    chosen = model.encoder[layer - 1]
-    assert isinstance(chosen, EncoderLayer)
-    a, _weights = chosen.attention(x, mask=mask)
-    n1 = chosen.norm1(x + a)
-    f = chosen.feed_forward(n1)
-    inside = {"input": x, "O": a, "X1": x + a, "N1": n1, "F": f, "X2": n1 + f, "N2": chosen.norm2(n1 + f)}
+    source = symbols_of(model, [trace.source])
+    mask = model.source_mask(source)
+    if side == "encoder":
+        x = model.positions(model.embedding(source))
+        for one in model.encoder[: layer - 1]:
+            x, _weights = one(x, mask=mask)
+        chosen = model.encoder[layer - 1]
+        assert isinstance(chosen, EncoderLayer)
+        a, _weights = chosen.attention(x, mask=mask)
+        n1 = chosen.norm1(x + a)
+        f = chosen.feed_forward(n1)
+        inside = {"input": x, "O": a, "X1": x + a, "N1": n1, "F": f, "X2": n1 + f, "N2": chosen.norm2(n1 + f)}
+    else:
+        memory, _maps = model.encode(source)
+        y = model.positions(model.embedding(symbols_of(model, [[BEGIN, *trace.symbols[:-1]]])))
+        for one in model.decoder[: layer - 1]:
+            y, _own, _cross = one(y, memory, memory_mask=mask)
+        chosen = model.decoder[layer - 1]
+        assert isinstance(chosen, DecoderLayer)
+        a1, _weights = chosen.self_attention(y, mask=causal_mask(y.shape[1]).to(y.device))
+        n1 = chosen.norm1(y + a1)
+        a2, _weights = chosen.cross_attention(n1, memory, mask=mask)
+        n2 = chosen.norm2(n1 + a2)
+        f = chosen.feed_forward(n2)
+        inside = {"input": y, "O1": a1, "N1": n1, "O2": a2, "N2": n2, "F": f, "N3": chosen.norm3(n2 + f)}
     return {name: value[0, position].cpu().numpy() for name, value in inside.items()}
 
 
@@ -126,7 +144,7 @@ def sublayer_ratios(stages: Mapping[str, NDArray[np.float32]]) -> dict[tuple[str
     """Root mean square of what each sub-layer adds over that of the vector it is added to.
 
     Args:
-        stages: as `inside_encoder_layer` and `inside_decoder_layer` return them.
+        stages: as `inside_layer` returns them.
 
     Returns:
         By the names of both, such as ("O", "input").
@@ -139,23 +157,3 @@ def sublayer_ratios(stages: Mapping[str, NDArray[np.float32]]) -> dict[tuple[str
         elif name[0] == "N":
             carried = name
     return ratios
-
-
-@torch.no_grad()
-def inside_decoder_layer(model: Transformer, trace: Trace, layer: int, position: int) -> dict[str, NDArray[np.float32]]:
-    """One answer symbol's vector through a decoder layer, (vit-report 2.6, its A called O): input, O1, N1, O2, N2, F, N3."""
-    source = symbols_of(model, [trace.source])
-    memory, _maps = model.encode(source)
-    mask = model.source_mask(source)
-    y = model.positions(model.embedding(symbols_of(model, [[BEGIN, *trace.symbols[:-1]]])))
-    for one in model.decoder[: layer - 1]:
-        y, _own, _cross = one(y, memory, memory_mask=mask)
-    chosen = model.decoder[layer - 1]
-    assert isinstance(chosen, DecoderLayer)
-    a1, _weights = chosen.self_attention(y, mask=causal_mask(y.shape[1]).to(y.device))
-    n1 = chosen.norm1(y + a1)
-    a2, _weights = chosen.cross_attention(n1, memory, mask=mask)
-    n2 = chosen.norm2(n1 + a2)
-    f = chosen.feed_forward(n2)
-    inside = {"input": y, "O1": a1, "N1": n1, "O2": a2, "N2": n2, "F": f, "N3": chosen.norm3(n2 + f)}
-    return {name: value[0, position].cpu().numpy() for name, value in inside.items()}

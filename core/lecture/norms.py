@@ -33,10 +33,10 @@ def moments(x: Tensor, over: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     return mean, ((x - mean) ** 2).mean(dim=over, keepdim=True)
 
 
-def standardise(x: Tensor, over: tuple[int, ...], *, epsilon: float = EPSILON) -> Tensor:
+def standardise(x: Tensor, over: tuple[int, ...]) -> Tensor:
     """(x - mean) / sqrt(variance + epsilon) over these axes (vit-report section 3.4, iiga-equations section 6.3, D22)."""
     mean, variance = moments(x, over)
-    return (x - mean) / torch.sqrt(variance + epsilon)
+    return (x - mean) / torch.sqrt(variance + EPSILON)
 
 
 def layer_norm(x: Tensor, gamma: Tensor | float = 1.0, beta: Tensor | float = 0.0) -> Tensor:

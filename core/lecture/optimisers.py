@@ -159,13 +159,11 @@ class OptimiserWalk:
 
     Attributes:
         points: (n + 1, k) weights, the start first. losses: (n + 1,).
-        gradients: (n,) norms before clipping.
         diverged: whether a weight exceeded 1e6 or was not finite, which ends the walk.
     """
 
     points: Array
     losses: Array
-    gradients: Array
     diverged: bool
 
 
@@ -178,16 +176,15 @@ def walk(surface: Surface, optimiser: SGD | Adam, *, steps: int, rate: Rate, cli
     Args:
         rate: by step, from 0 on. clip: largest gradient norm; none where None.
     """
-    points, norms, diverged = [np.array(surface.start)], list[float](), False
+    points, diverged = [np.array(surface.start)], False
     for step in range(steps):
         g = surface.gradient(points[-1])
         after = optimiser.step(points[-1], g if clip is None else clip_by_norm(g, clip), rate(step))
         if diverged := not np.abs(after).max() <= 1e6:  # NaN too
             break
         points.append(after)
-        norms.append(math.hypot(*g))
     path = np.array(points)
-    return OptimiserWalk(points=path, losses=np.asarray(surface.value(path)), gradients=np.array(norms), diverged=diverged)
+    return OptimiserWalk(points=path, losses=np.asarray(surface.value(path)), diverged=diverged)
 
 
 def surface_walks(

@@ -35,11 +35,9 @@ class RoleStudy:
     """Attention before and after one word's row of Q, K or V is multiplied by a factor.
 
     Attributes:
-        before, after: Q, K and V by role. weights, mixed: (n, n) and (n, d) before; weights_after, mixed_after: after.
+        weights, mixed: (n, n) and (n, d) before. weights_after, mixed_after: after.
     """
 
-    before: dict[Role, Array]
-    after: dict[Role, Array]
     weights: Array
     mixed: Array
     weights_after: Array
@@ -61,7 +59,7 @@ def role_study(x: Array, weights: dict[str, Array], *, role: Role, word: int, fa
     after = {name: values.copy() for name, values in before.items()}
     after[role][word] *= factor
     first, second = attend(before["q"], before["k"], before["v"]), attend(after["q"], after["k"], after["v"])
-    return RoleStudy(before=before, after=after, weights=first[0], mixed=first[1], weights_after=second[0], mixed_after=second[1])
+    return RoleStudy(weights=first[0], mixed=first[1], weights_after=second[0], mixed_after=second[1])
 
 
 def cat_ids(*, as_written: bool) -> tuple[int, ...]:

@@ -127,8 +127,8 @@ class MultiHeadAttention(nn.Module):
 class KeyValueCache:
     """Keys and values of the positions that an attention has seen, (batch, key heads, positions, d_k) each."""
 
-    def __init__(self, keys: Tensor | None = None, values: Tensor | None = None) -> None:
-        self.keys, self.values = keys, values
+    keys: Tensor | None = None
+    values: Tensor | None = None
 
     def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """All keys and values, those of further positions at their end."""

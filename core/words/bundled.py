@@ -1,14 +1,12 @@
-"""Three sentences with their maps and some words, for who has not run `make words`; `lab/bundle/sentences.py` writes them."""
+"""Three sentences with their maps, for who has not run `make words`; `lab/bundle/sentences.py` writes them."""
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import safe_open
 
 from core.words.sentences import ReadSentence
@@ -22,33 +20,6 @@ TEXTS: Final = (
 """Two that differ in one word, which tells a person what “it” is, and one in a language that the model hardly learned."""
 POINTED: Final = "it"
 """The word that is chosen at first, where a sentence has it."""
-WORDS: Final = ("cat", "dog", "horse", "red", "blue", "green", "king", "queen", "monday", "friday", "two", "three")
-"""Words with a row of their own in the table of embeddings."""
-NEAREST: Final = 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class EmbeddedWords:
-    """Rows of the table with which MiniLM begins, one a piece.
-
-    Attributes:
-        ids: of `WORDS`. rows: (words, width), of the precision of float16. pieces: rows of the whole table.
-        nearest: for each word the nearest other pieces of whole words, by the cosine of their rows.
-    """
-
-    ids: list[int]
-    rows: NDArray[np.float64]
-    pieces: int
-    nearest: list[list[tuple[str, float]]]
-
-
-@cache
-def embedded_words() -> EmbeddedWords:
-    """The bundled words."""
-    with safe_open(FILE, "np") as file:
-        about = json.loads(file.metadata()["words"])
-        rows = file.get_tensor("words").astype(np.float64)
-    return EmbeddedWords(rows=rows, **about)
 
 
 @cache

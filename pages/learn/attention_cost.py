@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Final
 
 import streamlit as st
@@ -11,8 +10,7 @@ from core.figures.learn.attention_steps import growth_figure
 from core.lecture import cost, cost_count
 from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
-from pages.learn import frame
-from pages.learn.frame import Dial, choice, passage, tex
+from pages.learn.frame import choice, passage, stops, tex
 from pages.learn.lesson_page import Item, PartView, caption, check, markdown, plot, stats, table
 from pages.shared import controls
 from pages.shared.language import _, number, percent, significant, size
@@ -42,12 +40,6 @@ def setup_names() -> dict[str, str]:
     }
 
 
-def stops(label: str, short: str, values: Sequence[int], default: int, key: str) -> Dial:
-    """A dial for one of a layer's sizes."""
-    options = frame.whole_numbers(*values)
-    return choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int, short=short)
-
-
 def equations(one: cost.Layer) -> list[Worked]:
     """Multiply-adds and memory of one layer, and the lengths at which two of their terms are equal."""
     t, d, n = one.tokens, one.width, one.heads
@@ -75,9 +67,9 @@ def equations(one: cost.Layer) -> list[Worked]:
 
 
 def growth(
-    t: Annotated[int, stops(_("Tokens") + " T", "T", TOKENS, 128, "layer_t")],
-    d: Annotated[int, stops(_("Width D"), "D", WIDTHS, 40, "layer_d")],
-    n: Annotated[int, stops(_("Heads") + " N", "N", HEADS, 1, "layer_n")],
+    t: Annotated[int, stops(_("Tokens") + " T", TOKENS, key="layer_t", default=128, short="T")],
+    d: Annotated[int, stops(_("Width D"), WIDTHS, key="layer_d", default=40, short="D")],
+    n: Annotated[int, stops(_("Heads") + " N", HEADS, key="layer_n", default=1, short="N")],
     setup: Annotated[str, choice(_("Model"), setup_names(), key="setup", widget=st.selectbox)],
 ) -> PartView:
     """Scores against projections and the feed-forward network, with their constants, and a model's own counts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from core.figures.learn.attention_steps import grouped_bars
@@ -10,26 +11,19 @@ from core.lecture import attention_steps, tokens
 from core.lecture import roles as lecture
 from core.lecture.positions import cosines
 from core.lecture.worked import Worked
-from core.words.bundled import WORDS, embedded_words
 from pages.learn.frame import choice, passage, slider, tex
-from pages.learn.lesson_page import Item, PartView, check, plot, table, written
+from pages.learn.lesson_page import PartView, check, plot, word_matrix, written
 from pages.shared.language import N_, _, number, significant
 
 SENTENCE: Final = N_("the cat sat on the mat")
 WIDTH: Final = 4
+MAP: Final[Mapping[str, Any]] = {"signed": False, "top": 1.0}
+"""A matrix of attention weights."""
 
 
 def words() -> list[str]:
     """The sentence's words, each different."""
     return tokens.unique_names(tokens.split_words(_(SENTENCE)))
-
-
-def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str], *, top: float | None = 1.0) -> Item:
-    """Queries by keys; with signs where it has no top."""
-    it = Matrix(
-        values=values, name=name, rows=rows, columns=columns, x_title=_("Key"), y_title=_("Query"), signed=top is None, top=top
-    )
-    return plot(it, key, _("{what}, a matrix with one row per token.").format(what=name))
 
 
 def role_names() -> dict[str, str]:
@@ -38,8 +32,8 @@ def role_names() -> dict[str, str]:
 
 
 def id_rules() -> dict[str, str]:
-    """Owners of the ids, by name on the page."""
-    return {"written": _("the notebook's ids"), "rule": _("the same word, the same id"), "trained": _("trained rows, MiniLM's")}
+    """Rules of the ids, by name on the page."""
+    return {"written": _("the notebook's ids"), "rule": _("the same word, the same id")}
 
 
 def roles(
@@ -69,8 +63,8 @@ def roles(
         ),
         figure=[
             [
-                matrix(study.weights_after, _("A afterwards"), "role_weights", names, names),
-                matrix(change, _("A afterwards − A before"), "role_change", names, names, top=None),
+                word_matrix(study.weights_after, _("A afterwards"), "role_weights", names, names, **MAP),
+                word_matrix(change, _("A afterwards − A before"), "role_change", names, names),
             ],
             plot(bars, "role_output", _("The word's output before and afterwards, channel by channel.")),
             check(untouched, weight_moved == 0) if role == "v" else None,
@@ -80,38 +74,8 @@ def roles(
     )
 
 
-def trained_rows() -> PartView:
-    """Words in the table of a trained network: training has brought those of one kind near to each other."""
-    words = embedded_words()
-    like, width = cosines(words.rows), words.rows.shape[1]
-    names = [f"{word} · {one}" for word, one in zip(WORDS, words.ids, strict=True)]
-    king, queen = WORDS.index("king"), WORDS.index("queen")
-    title = _("X: {count} words, {width} numbers each").format(count=number(len(WORDS)), width=number(width))
-    whole = Matrix(values=words.rows, name=title, rows=names, x_title=_("Channel"), y_title=_("Word · id"), numbers=False)
-    near = [", ".join(f"{word} {number(cosine, 2)}" for word, cosine in listed) for listed in words.nearest]
-    note = _("Nearest among all {count} pieces of the network's vocabulary.").format(count=number(words.pieces))
-    return PartView(
-        equation=Worked(
-            r"\text{word} \to \text{id} \to X \in \mathbb{R}^{12 \times 384}, \qquad "
-            r"\cos(X_i, X_j) = \frac{X_i \cdot X_j}{\lVert X_i \rVert \lVert X_j \rVert}",
-            rf"\cos(\text{{king}}, \text{{queen}}) = {tex(like[king, queen])}",
-            note,
-        ),
-        figure=[
-            [
-                matrix(like, _("Cosine similarity of the rows"), "word_cosines", names, list(WORDS)),
-                table({_("Word"): list(WORDS), _("Nearest words, with the cosine"): near}, height="content"),
-            ],
-            plot(whole, "word_rows", _("{what}, a matrix with one row per token.").format(what="X"), height=300),
-        ],
-        notes=[passage("attention_steps", "trained_rows")],
-    )
-
-
 def ids(ids: Annotated[str, choice(_("Ids"), id_rules(), key="cat_ids")]) -> PartView:
     """The notebook's sentence: ids, and a row of 512 numbers an id."""
-    if ids == "trained":
-        return trained_rows()
     coded = lecture.cat_ids(as_written=ids == "written")
     x = lecture.embedding(coded)
     rows = [f"{index} {word} · {one}" for index, (word, one) in enumerate(zip(lecture.CAT, coded, strict=True), 1)]
@@ -139,8 +103,8 @@ def ids(ids: Annotated[str, choice(_("Ids"), id_rules(), key="cat_ids")]) -> Par
         figure=[
             plot(whole, "cat_rows", _("{what}, a matrix with one row per token.").format(what="X"), height=260),
             [
-                matrix(like, _("Cosine similarity of the rows"), "cat_cosines", rows, rows),
-                matrix(weights, "A = softmax(XXᵀ/√512)", "cat_weights", rows, rows),
+                word_matrix(like, _("Cosine similarity of the rows"), "cat_cosines", rows, rows, **MAP),
+                word_matrix(weights, "A = softmax(XXᵀ/√512)", "cat_weights", rows, rows, **MAP),
             ],
             check(verdict, same),
         ],

@@ -21,9 +21,9 @@ from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.trained_head import HEAD, LAYER, POINTED, trained_head
 from core.lecture.worked import Worked
 from pages.learn import attention_cost, attention_roles, frame, matrix_editor
-from pages.learn.attention_roles import SENTENCE, WIDTH
+from pages.learn.attention_roles import MAP, SENTENCE, WIDTH
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, written
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, word_matrix, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
 from pages.shared.language import _, number, percent, significant
@@ -35,8 +35,6 @@ TRAINED, RANDOM = "trained", "random"
 """Codes of whose numbers."""
 NARROW: Final = 8
 """Columns of numbers that three matrices have room for side by side."""
-MAP: Final = {"signed": False, "top": 1.0}
-"""A matrix of attention weights."""
 
 
 def names_of(values: Mapping[str, Any]) -> list[str]:
@@ -206,22 +204,15 @@ def editors(it: Attended) -> None:
                 matrix_editor.editor(it.drawn[name], key=it.edits_key(name), label=name, rows=rows, columns=channels)
 
 
-def matrix(it: Attended, values: Any, name: str, key: str, *, moved: Moved | None = None, **more: Any) -> Item:
-    """One matrix with its numbers; a click on a row chooses that query.
-
-    Args:
-        moved: what the last change of a dial moved in it. more: for the `Matrix`.
-    """
-    given: dict[str, Any] = {"x_title": _("Channel"), "y_title": _("Token"), "moved": moved}
-    given["outlined"] = ((it.query, it.query, 0, values.shape[1] - 1),)
-    drawn = Matrix(values=values, name=name, rows=it.names, **(given | more))
-    alt = _("{what}, a matrix with one row per token.").format(what=name)
-    return plot(drawn, f"steps_{key}", alt, chooses="q" if drawn.outlined else "")
+def matrix(it: Attended, values: Any, name: str, key: str, columns: list[str] | None = None, **more: Any) -> Item:
+    """One matrix with its numbers, by `word_matrix`; a click on a row chooses that query."""
+    given = {"outlined": ((it.query, it.query, 0, values.shape[1] - 1),), **more}
+    return word_matrix(values, name, f"steps_{key}", it.names, columns, chooses="q" if given["outlined"] else "", **given)
 
 
 def by_key(it: Attended, values: Any, name: str, key: str, **more: Any) -> Item:
     """A matrix of queries by keys."""
-    return matrix(it, values, name, key, columns=it.names, x_title=_("Key"), y_title=_("Query"), **more)
+    return matrix(it, values, name, key, it.names, **more)
 
 
 def weight_bars(it: Attended, key: str, moved: Moved | None = None) -> Item:

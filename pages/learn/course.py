@@ -72,7 +72,7 @@ def _card(one: Lesson) -> None:
     needs = ", ".join(lesson.title_of(course.lesson(code)) for code in one.needs)
     needed = _("needs: {lessons}").format(lessons=needs) if needs else _("needs nothing before")
     st.caption(_("{count} min").format(count=number(one.minutes)) + " · " + needed)
-    st.markdown(lesson.question(one))
+    st.markdown(lesson.passage(one, "why"))
 
 
 page()

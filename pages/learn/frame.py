@@ -137,6 +137,12 @@ def whole_numbers(*values: int) -> dict[str, str]:
     return {str(value): number(value) for value in values}
 
 
+def stops(label: str, values: Iterable[int], *, key: str, default: int, short: str = "") -> Dial:
+    """A dial that stops at some whole numbers."""
+    options = whole_numbers(*values)
+    return choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int, short=short)
+
+
 def words(label: str, sentence: str, *, key: str, short: str) -> Dial:
     """A dial for a sentence, with blanks between its words."""
 

@@ -21,21 +21,16 @@ from core.lecture.course import Lesson
 from pages.learn import predict
 from pages.shared import assets, controls
 from pages.shared.language import N_, _, number, prose, prose_section, sections
-from pages.shared.navigation import PageEntry, entry_of
+from pages.shared.navigation import entry_of
 
 TITLES: Final[Mapping[str, str]] = {"heads": N_("Attention heads"), "attention": N_("Attention, one head")}
 """Of lessons that are a part of a page; the others have their page's title."""
 QUESTIONS: Final = 3
 
 
-def entry(of: Lesson) -> PageEntry:
-    """The lesson's page."""
-    return entry_of(of.url)
-
-
 def title_of(of: Lesson) -> str:
     """Its title in the reader's language."""
-    return _(TITLES.get(of.code) or entry(of).title)
+    return _(TITLES.get(of.code) or entry_of(of.url).title)
 
 
 def passage(of: Lesson, section: str) -> str:
@@ -52,7 +47,7 @@ def link(
         query["part"] = to.parts[0]
     with st.container(key=f"lesson_{key}", width="content") if key else st.container(width="content"):
         position = "left" if icon_first else "right"
-        page_link(entry(to).file, query, label=label or title_of(to), help=help, icon=icon, icon_position=position)
+        page_link(entry_of(to.url).file, query, label=label or title_of(to), help=help, icon=icon, icon_position=position)
 
 
 def page_link(file: str, query: Mapping[str, str], *, label: str, help: str | None = None, **more: Any) -> None:
@@ -92,7 +87,7 @@ def recall(of: Lesson, title: str, *, opened: bool) -> str:
 
 def _place(here: Lesson) -> None:
     """The lesson's number, with links to the one before and the one after."""
-    before, after = course.before(here), course.after(here)
+    before, after = course.beside(here, -1), course.beside(here, 1)
     with st.container(key="lesson_place", horizontal=True, vertical_alignment="center", gap="xxsmall", width="content"):
         if before is not None:
             at = number(course.number(before))
@@ -153,12 +148,7 @@ def foot(url: str, part: str = "") -> None:
                 st.caption(_("To know before:"), width="content")
                 for code in here.needs:
                     link(course.lesson(code))
-            after = course.after(here)
+            after = course.beside(here, 1)
             if after is not None:
                 st.caption(_("Next:"), width="content")
                 link(after)
-
-
-def question(of: Lesson) -> str:
-    """The question that a lesson answers, one sentence."""
-    return passage(of, "why")

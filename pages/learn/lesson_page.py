@@ -189,6 +189,19 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
     return Drawn(lambda: st.html(table), figure.values)
 
 
+def word_matrix(
+    values: Any, name: str, key: str, rows: Sequence[str], columns: Sequence[str] | None = None, *, chooses: str = "", **more: Any
+) -> Drawn:
+    """A matrix with a row for each word: of queries by keys where its columns are words too, else of channels.
+
+    Args:
+        more: for the `Matrix`.
+    """
+    titles = {"x_title": _("Channel"), "y_title": _("Token")} if columns is None else {"x_title": _("Key"), "y_title": _("Query")}
+    drawn = Matrix(values=values, name=name, rows=rows, columns=columns, **(titles | more))
+    return plot(drawn, key, _("{what}, a matrix with one row per token.").format(what=name), chooses=chooses)
+
+
 def follow(key: str, matrix: Matrix) -> str:
     """JSON of where a matrix's numbers come from, for matrix.js; empty where that is not known."""
     origin = origins.origin_for_page(key, matrix.of, current())
@@ -337,12 +350,18 @@ def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turne
                 now=frame.value_text(dial, code, turned.values),
                 then=frame.value_text(dial, code, values),
             )
-            key = repr((page.name, part.code, code, elsewhere.value, before, after))
-            change = Change(key=key, sentence=sentence, number=name, before=before, after=after, then=elsewhere.kept)
             now, then = view.followed, there.followed
-            if now is None or then is None or now.values.shape != then.values.shape or list(now.rows) != list(then.rows):
-                return change
-            return replace(change, moved=compare(now.values, then.values), rows=now.rows, columns=now.columns)
+            alike = now and then and now.values.shape == then.values.shape and list(now.rows) == list(then.rows)
+            return Change(
+                key=repr((page.name, part.code, code, elsewhere.value, before, after)),
+                sentence=sentence,
+                number=name,
+                before=before,
+                after=after,
+                then=elsewhere.kept,
+                followed=now,
+                moved=compare(now.values, then.values) if now and then and alike else None,
+            )
     return None
 
 

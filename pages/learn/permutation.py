@@ -18,7 +18,7 @@ from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.worked import Worked
 from pages.learn import frame
 from pages.learn.frame import Dial, Elsewhere, tex, tex_row
-from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, check, plot, render, table, written
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table, word_matrix, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
 from pages.shared.language import _, ngettext, number
@@ -140,14 +140,6 @@ class Shuffled:
         return words | {name: self.weights[name] for name in ("W_Q", "W_K", "W_V")} | layer | on_screen(shown)
 
 
-def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str], **more: Any) -> Drawn:
-    """One matrix with its numbers."""
-    square = len(columns) == len(rows) and columns[0] in rows
-    titles = {"x_title": _("Key") if square else _("Channel"), "y_title": _("Query") if square else _("Token")}
-    drawn = Matrix(values=values, name=name, rows=rows, columns=columns, **(titles | more))
-    return plot(drawn, f"permutation_{key}", _("{what}, a matrix with one row per token.").format(what=name))
-
-
 def verdict(shuffle: Shuffle) -> list[Item]:
     """The two claims, checked."""
     kept, pooled = shuffle.equivariant, shuffle.invariant
@@ -177,7 +169,7 @@ def shown(it: Shuffled, equation: Worked, figure: list[Item], numbers: Mapping[s
 def rows(it: Shuffled) -> PartView:
     """P, PZ, Z' and their difference."""
     shuffle, names = it.result, it.shuffled
-    channels, top = [str(index + 1) for index in range(WIDTH)], shuffle.largest
+    top = shuffle.largest
     equation = Worked(
         r"\begin{aligned} X' = PX \;\Rightarrow\; & Q' = PQ,\ K' = PK,\ V' = PV \\ & Z' = A'V' = PAP^\top PV = PZ \end{aligned}"
         if shuffle.equivariant
@@ -197,14 +189,15 @@ def rows(it: Shuffled) -> PartView:
         top=1.0,
         digits=0,
     )
+    of_after = shuffle.operands if it.heads == 1 else {}
     pair = (
-        matrix(shuffle.moved, "PZ", "pz", names, channels, top=top, of=shuffle.operands),
-        matrix(shuffle.after.joined, "Z'", "after", names, channels, top=top, of=shuffle.operands if it.heads == 1 else {}),
+        word_matrix(shuffle.moved, "PZ", "permutation_pz", names, top=top, of=shuffle.operands),
+        word_matrix(shuffle.after.joined, "Z'", "permutation_after", names, top=top, of=of_after),
     )
     figure: list[Item] = [
         plot(p, "permutation_p", _("The permutation matrix: a one in each row and column.")),
         *pair,
-        matrix(shuffle.off, "Z' − PZ", "off", names, channels, top=top, of=shuffle.operands),
+        word_matrix(shuffle.off, "Z' − PZ", "permutation_off", names, top=top, of=shuffle.operands),
     ]
     numbers = {"first row of PZ": shuffle.moved[0], "first row of Z'": shuffle.after.joined[0], "largest |Z' - PZ|": shuffle.rows}
     return replace(shown(it, equation, [figure], numbers), compared=pair)
@@ -223,9 +216,9 @@ def maps(it: Shuffled) -> PartView:
     before, after = shuffle.before.weights[0], shuffle.after.weights[0]
     turned = permutation.permute_map(before, shuffle.p)
     figure: list[Item] = [
-        matrix(before, "A", "map", it.names, it.names, signed=False, top=1.0, of=shuffle.operands),
-        matrix(turned, "PAPᵀ", "turned", names, names, signed=False, top=1.0),
-        matrix(after, "A'", "map_after", names, names, signed=False, top=1.0, of=shuffle.operands),
+        word_matrix(before, "A", "permutation_map", it.names, it.names, signed=False, top=1.0, of=shuffle.operands),
+        word_matrix(turned, "PAPᵀ", "permutation_turned", names, names, signed=False, top=1.0),
+        word_matrix(after, "A'", "permutation_map_after", names, names, signed=False, top=1.0, of=shuffle.operands),
     ]
     numbers = {"first row of PAP^T": turned[0], "first row of A'": after[0], "largest |A' - PAP^T|": shuffle.maps}
     return shown(it, equation, [figure], numbers)

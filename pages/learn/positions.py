@@ -45,10 +45,7 @@ def kind() -> dict[str, Any]:
 
 def stops(label: str, key: str, values: tuple[int, ...], default: int, pe: str = "sinusoidal") -> Dial | None:
     """A dial for one of the formula's numbers."""
-    if pe != "sinusoidal":
-        return None
-    options = frame.whole_numbers(*values)
-    return frame.choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int)
+    return frame.stops(label, values, key=key, default=default) if pe == "sinusoidal" else None
 
 
 def length(pe: str = "sinusoidal") -> Dial | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.lecture.moved import Moved, doublings, trend
-from pages.learn.what_moved import most_moved
+from pages.learn.what_moved import Followed, most_moved
 from pages.shared import controls, url_state
 from pages.shared.language import _, compact, number
 
@@ -52,7 +52,7 @@ class Change:
     Attributes:
         key, then: of the questions. sentence: what changes.
         number: the number's name within a sentence. before, after: its values.
-        moved: the change of the view's matrix; None where it has none. rows, columns: their names.
+        followed, moved: the view's matrix and its change; None where it has none, or changes its shape.
     """
 
     key: str
@@ -61,9 +61,8 @@ class Change:
     before: float
     after: float
     then: Mapping[str, Any]
-    moved: Moved | None = None
-    rows: Sequence[str] = ()
-    columns: Sequence[str] | None = None
+    followed: Followed | None
+    moved: Moved | None
 
     def questions(self) -> list[Question]:
         """Those that it can be asked for."""
@@ -76,12 +75,12 @@ class Change:
             sizes = _("¼ of it or less"), _("about half"), _("about as large"), _("about twice"), _("4 times or more")
             text = _("Beside now, how large will {number} be?").format(number=name)
             asked.append(self._question("size", text, sizes, times + 2, reason))
-        if self.moved is not None and self.moved.leads:
-            most, _column = self.moved.most
-            others = [n for n in range(len(self.rows)) if n != most]
+        if self.followed is not None and self.moved is not None and self.moved.leads:
+            most, names = self.moved.most[0], self.followed.rows
+            others = [n for n in range(len(names)) if n != most]
             places = sorted([most, *others[:: -(-len(others) // OTHERS)]])
-            rows = [f"{number(n + 1)} · {self.rows[n]}" for n in places]
-            reason = most_moved(self.moved, self.rows, self.columns)
+            rows = [f"{number(n + 1)} · {names[n]}" for n in places]
+            reason = most_moved(self.followed, self.moved)
             asked.append(self._question("place", _("Which row moves most?"), rows, places.index(most), reason))
         return asked
 

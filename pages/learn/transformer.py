@@ -15,7 +15,7 @@ from core.figures.learn import transformer as figures
 from core.figures.matrix import matrix_figure
 from core.lecture import dates
 from core.lecture.date_reader import DateReader, DateReading, ReadingError
-from core.lecture.decoding import inside_decoder_layer, inside_encoder_layer, sublayer_ratios
+from core.lecture.decoding import inside_layer, sublayer_ratios
 from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
 from pages.learn import frame
@@ -103,13 +103,7 @@ def relevance(text: str, step: int) -> Any:
 def inside(text: str, side: str, layer: int, position: int) -> dict[str, Any]:
     """The stages of one vector on its way through a layer, by the report's names."""
     one, trace = reader(), read(text).trace
-
-    def stages() -> dict[str, Any]:
-        if side == "encoder":
-            return dict(inside_encoder_layer(one.model, list(trace.source), layer, position))
-        return dict(inside_decoder_layer(one.model, trace, layer, position))
-
-    return one.placement.run(stages)
+    return one.placement.run(lambda: dict(inside_layer(one.model, trace, side, layer, position)))
 
 
 def date_read(reading: DateReading) -> Show:

@@ -96,7 +96,7 @@ def say(it: Followed, moved: Moved | None) -> None:
         st.container(key=f"learn_controls_moved_{it.name.replace(' ', '_')}"),
         st.container(horizontal=True, vertical_alignment="center"),
     ):
-        st.markdown(f":material/compare_arrows: {by}{sentence(moved, it.rows, it.columns, still=it.still)}", width="stretch")
+        st.markdown(f":material/compare_arrows: {by}{sentence(it, moved)}", width="stretch")
         if kept.history:
             st.button(
                 _("Undo"),
@@ -108,24 +108,24 @@ def say(it: Followed, moved: Moved | None) -> None:
             )
 
 
-def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = None, *, still: str = "") -> str:
+def sentence(it: Followed, moved: Moved) -> str:
     """Tells in words what moved: where most, and which rows did not move."""
     if not moved.rows:
-        return still or _("Nothing moved: every row is as before.")
-    most = most_moved(moved, rows, columns)
-    if not moved.still:
+        return it.still or _("Nothing moved: every row is as before.")
+    most, still = most_moved(it, moved), moved.still
+    if not still:
         return most + " " + _("Every row moved.")
-    if len(moved.still) > MAX_NAMED:
-        return most + " " + _("{still} of {all} rows did not move.").format(still=number(len(moved.still)), all=number(len(rows)))
-    return most + " " + _("Did not move: {rows}.").format(rows=", ".join(rows[one] for one in moved.still))
+    if len(still) > MAX_NAMED:
+        return most + " " + _("{still} of {all} rows did not move.").format(still=number(len(still)), all=number(len(it.rows)))
+    return most + " " + _("Did not move: {rows}.").format(rows=", ".join(it.rows[one] for one in still))
 
 
-def most_moved(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None) -> str:
+def most_moved(it: Followed, moved: Moved) -> str:
     """Tells in words where most moved."""
     row, column = moved.most
-    where = columns[column] if columns is not None else number(column + 1)
+    where = it.columns[column] if it.columns is not None else number(column + 1)
     return _("Most moved {row}, {column}: {before} → {after}.").format(
-        row=f"**{rows[row]}**",
+        row=f"**{it.rows[row]}**",
         column=f"**{where}**",
         before=f"**{_value(float(moved.before[row, column]))}**",
         after=f"**{_value(float(moved.after[row, column]))}**",

@@ -22,10 +22,10 @@ def test_every_lesson_is_a_page_and_needs_only_what_came_before() -> None:
 
 def test_the_way_leads_from_the_first_to_the_last_and_back() -> None:
     way = [course.LESSONS[0]]
-    while (following := course.after(way[-1])) is not None:
-        assert course.before(following) is way[-1]
+    while (following := course.beside(way[-1], 1)) is not None:
+        assert course.beside(following, -1) is way[-1]
         way.append(following)
-    assert tuple(way) == course.LESSONS and course.before(way[0]) is None
+    assert tuple(way) == course.LESSONS and course.beside(way[0], -1) is None
     assert [course.number(one) for one in way] == list(range(1, len(way) + 1))
     assert course.lesson_of("attention-steps", "heads") is course.lesson("heads")
     assert course.lesson_of("words") is None

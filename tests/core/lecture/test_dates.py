@@ -168,10 +168,10 @@ def test_relevance_is_the_slope_of_scaling_an_embedding(model: Transformer) -> N
 def test_inside_a_layer_leads_to_its_output(model: Transformer) -> None:
     answer = decoding.greedy(model, SOURCE)[0]
     found = decoding.trace(model, SOURCE[0].tolist(), answer)
-    stages = decoding.inside_encoder_layer(model, SOURCE[0].tolist(), 1, 3)
+    stages = decoding.inside_layer(model, found, "encoder", 1, 3)
     np.testing.assert_allclose(stages["N2"], model.encode(SOURCE)[0][0, 3].numpy(), atol=1e-5)
     np.testing.assert_allclose(stages["X1"], stages["input"] + stages["O"], atol=1e-6)
-    stages = decoding.inside_decoder_layer(model, found, 1, 4)
+    stages = decoding.inside_layer(model, found, "decoder", 1, 4)
     logits = model.out(torch.tensor(stages["N3"]))
     np.testing.assert_allclose(logits.double().softmax(dim=-1).numpy(), found.probabilities[4], atol=1e-5)
 

@@ -53,7 +53,7 @@ def test_without_correction_the_first_step_is_longer() -> None:
 
 def test_a_walk_that_runs_away_is_stopped() -> None:
     found = optimisers.surface_walks(SURFACES["rosenbrock"], steps=50, rate=lambda _step: 0.1)["sgd"]
-    assert found.diverged and np.isfinite(found.points).all() and len(found.gradients) == len(found.points) - 1
+    assert found.diverged and np.isfinite(found.points).all() and len(found.losses) == len(found.points) < 51
 
 
 def test_minima_are_minima() -> None:
@@ -109,7 +109,8 @@ def test_the_story_tells_the_walk() -> None:
     for name in ("adam", "adam_plain", "adamw"):
         walk = optimisers.surface_walks(SURFACES["saddle"], steps=7, rate=rate, decay=0.3, clip=0.5)[name]
         told = optimisers.adam_step("saddle", name, 7, rate=rate, decay=0.3, clip=0.5)
-        assert told.norm == pytest.approx(walk.gradients[6]) and np.linalg.norm(told.g) == pytest.approx(min(0.5, told.norm))
+        assert told.norm == pytest.approx(np.linalg.norm(SURFACES["saddle"].gradient(walk.points[6])))
+        assert np.linalg.norm(told.g) == pytest.approx(min(0.5, told.norm))
         np.testing.assert_allclose(told.before, walk.points[6])
         np.testing.assert_allclose(told.after, walk.points[7])
         decay = 0.3 if name == "adamw" else 0.0

@@ -13,8 +13,9 @@ def test_only_values_leave_the_weights_alone(role: roles.Role) -> None:
     study = roles.role_study(x, weights, role=role, word=1, factor=3.0)
     moved, mixed = study.largest_changes
     assert (moved == 0) == (role == "v") and mixed > 1e-3
-    q, k, v = (torch.tensor(study.after[one]) for one in ("q", "k", "v"))
-    after = torch.nn.functional.scaled_dot_product_attention(q, k, v).numpy()
+    given = {one: torch.tensor(x @ weights[f"W_{one.upper()}"]) for one in ("q", "k", "v")}
+    given[role][1] *= 3.0
+    after = torch.nn.functional.scaled_dot_product_attention(given["q"], given["k"], given["v"]).numpy()
     assert mixed == pytest.approx(np.abs(after - study.mixed).max())
 
 

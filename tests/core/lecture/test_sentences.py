@@ -43,12 +43,12 @@ def rms(x: object) -> float:
 def test_what_a_sublayer_adds_beside_what_it_is_added_to() -> None:
     reader = DateReader()
     reading = reader.read("3 de mayo de 1979")
-    stages = decoding.inside_encoder_layer(reader.model, list(reading.trace.source), 2, 0)
+    stages = decoding.inside_layer(reader.model, reading.trace, "encoder", 2, 0)
     ratios = decoding.sublayer_ratios(stages)
     assert set(ratios) == {("O", "input"), ("F", "N1")}
     assert ratios["O", "input"] == pytest.approx(rms(stages["O"]) / rms(stages["input"]), rel=1e-5)
     assert ratios["F", "N1"] == pytest.approx(rms(stages["F"]) / rms(stages["N1"]), rel=1e-5)
-    assert set(decoding.sublayer_ratios(decoding.inside_decoder_layer(reader.model, reading.trace, 1, 0))) == {
+    assert set(decoding.sublayer_ratios(decoding.inside_layer(reader.model, reading.trace, "decoder", 1, 0))) == {
         ("O1", "input"), ("O2", "N1"), ("F", "N2"),
     }  # fmt: skip
 
