@@ -1,6 +1,7 @@
 // The attention view as a component of a page.
 import { unpack } from "../../attention_light/scripts/layers.js";
 import { mount } from "../../attention_light/scripts/view.js";
+import { keepInAddress } from "./kept.js";
 import { mounted } from "./mounted.js";
 
 export const receive = mounted((parent) => new PageView(parent));
@@ -37,7 +38,7 @@ export class PageView {
       before,
       choice: before ? "" : (new URLSearchParams(location.search).get(key) ?? ""),
       onChoice: (text) => {
-        keepInAddress(key, text);
+        keepInAddress({ [key]: text });
         if (this.tells) this.component.setTriggerValue("kept", text);
       },
       onErase: (tokens) => this.component.setTriggerValue("erased", tokens),
@@ -62,11 +63,4 @@ function same(one, other) {
   if (one.length !== other.length) return false;
   for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false;
   return true;
-}
-
-function keepInAddress(key, text) {
-  const address = new URL(location.href);
-  if (text) address.searchParams.set(key, text);
-  else address.searchParams.delete(key);
-  history.replaceState(history.state, "", address);
 }

@@ -15,3 +15,13 @@ export function keep(name, value, storage = "localStorage") {
     // not kept
   }
 }
+
+// Values by name in the address, which gets no step of its own in the history; an empty one leaves it.
+export function keepInAddress(values) {
+  const address = new URL(location.href);
+  for (const [name, value] of Object.entries(values)) {
+    if (value) address.searchParams.set(name, value);
+    else address.searchParams.delete(name);
+  }
+  history.replaceState(history.state, "", address);
+}

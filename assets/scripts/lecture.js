@@ -3,7 +3,7 @@
 // Space and Page down go on view by view (over a question to its answer) and stop by stop, Page up goes back, arrows turn the view's
 // dial, Esc leaves. The address holds the view and its dial, and a view is drawn from these and the hands that were counted.
 import { element } from "../../attention_light/scripts/dom.js";
-import { keep, kept } from "./kept.js";
+import { keep, keepInAddress, kept } from "./kept.js";
 import { mounted } from "./mounted.js";
 
 const WIDE = 1280;
@@ -132,10 +132,7 @@ class Stage {
   }
 
   keep() {
-    const to = new URL(location.href);
-    to.searchParams.set("stop", this.data.views[this.view].at);
-    to.searchParams.set("dial", this.turned + 1);
-    history.replaceState(history.state, "", to);
+    keepInAddress({ stop: this.data.views[this.view].at, dial: this.turned + 1 });
     this.draw();
   }
 
@@ -181,10 +178,7 @@ class Stage {
     const field = element("input", "lecture-own", place);
     Object.assign(field, { type: "text", maxLength: this.data.most, placeholder: this.data.words.own, ariaLabel: this.data.words.own });
     field.addEventListener("change", () => {
-      const to = new URL(location.href);
-      to.searchParams.set("text", field.value);
-      to.searchParams.set("dial", bundled + 1);
-      history.replaceState(history.state, "", to);
+      keepInAddress({ text: field.value, dial: bundled + 1 });
       field.blur();
       this.component.setTriggerValue("text", field.value);
     });

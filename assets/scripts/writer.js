@@ -2,6 +2,7 @@
 //
 // Temperature and top-p are applied here, from what core/words/desk.py sends of all tokens (`NextWords`).
 import { element, fillIn } from "../../attention_light/scripts/dom.js";
+import { keepInAddress } from "./kept.js";
 import { mounted } from "./mounted.js";
 
 const EVERY_MS = 400; // from one written token to the next
@@ -257,13 +258,7 @@ class NextBars {
   }
 
   keepInAddress() {
-    const address = new URL(location.href);
-    const values = { t: [this.temperature, 0], p: [this.topP, 1], seed: [this.seed, 0] };
-    for (const [name, [value, standard]] of Object.entries(values)) {
-      if (value === standard) address.searchParams.delete(name);
-      else address.searchParams.set(name, value);
-    }
-    history.replaceState(history.state, "", address);
+    keepInAddress({ t: this.temperature, p: this.topP === 1 ? "" : this.topP, seed: this.seed });
   }
 
   close() {

@@ -23,7 +23,7 @@ COMMANDS: Final = {
     "bench": "measure speed on this machine, as ratios to references in the same run",
 }
 """Command -> a line about it; the file of the same name adds its options and runs it."""
-LABORATORY: Final = {"bench": "lab.commands.bench"}
+LABORATORY: Final = {"bench": "lab.commands.bench", "faithful": "lab.commands.faithful"}
 """Command -> its file, where it is one of the laboratory."""
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from core import checkpoints
 from core.device import use_one_thread
 from core.market.answers import report as reports
-from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
+from core.market.answers.naive import A_THIRD_EACH, NAIVE
 from core.market.answers.recordings import ScoredDay, Scoring, find_recordings, score_day
 from core.market.answers.table import Table
 from core.market.book import BookError
@@ -234,6 +234,8 @@ def worse_than_nothing(answer: Mapping[str, Any]) -> list[str]:
     lines, count = [], len(answer["recordings"])
     if answer["log_loss"] is not None and answer["log_loss"] > A_THIRD_EACH:
         lines.append(f"  log-loss {answer['log_loss']:.4f} is above ln 3 = {A_THIRD_EACH:.4f}: worse than saying a third each")
-    if count > 1 and (worse := worse_recordings(answer)):
+    mine = [one for one in answer["groups"] if (one["by"], one["forecaster"]) == ("recording", answer["checkpoint"])]
+    worse = [one["group"] for one in mine if one["log_loss"] is not None and one["log_loss"] > A_THIRD_EACH]
+    if count > 1 and worse:
         lines.append(f"  worse than that on {len(worse)} of {count} recordings: {', '.join(worse)}")
     return lines

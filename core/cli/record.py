@@ -18,7 +18,7 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed, is_cancelled
 from core.market.feeds.venues import make_exchange
 from core.market.predictor import load_predictor
-from core.market.recorder import RecordingProgress, record
+from core.market.recorder import RecordingStatus, record
 from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
 from core.training.recipe import add_rows
@@ -50,11 +50,12 @@ def _run(o: argparse.Namespace) -> None:
     latest: dict[str, str] = {}
     rows: dict[str, int] = {}
 
-    def report(name: str, progress: RecordingProgress) -> None:
-        latest[name], rows[name] = f"{progress.state.value} {progress.message}".rstrip(), progress.rows
-        bar.n = progress.seconds if o.seconds is None else min(o.seconds, progress.seconds)
-        what = f"{progress.state.value}, " if len(markets) == 1 else f"{len(markets)} markets, "
-        bar.set_description(f"{what}{sum(rows.values()):,} rows {progress.message}".rstrip(), refresh=False)
+    def report(name: str, now: RecordingStatus) -> None:
+        status, message = now.feed[0].value, now.feed[1] or now.problem
+        latest[name], rows[name] = f"{status} {message}".rstrip(), now.rows
+        bar.n = now.seconds if o.seconds is None else min(o.seconds, now.seconds)
+        what = f"{status}, " if len(markets) == 1 else f"{len(markets)} markets, "
+        bar.set_description(f"{what}{sum(rows.values()):,} rows {message}".rstrip(), refresh=False)
         bar.refresh()
 
     try:

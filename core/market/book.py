@@ -94,7 +94,7 @@ def bid_ask_spread(levels: FloatArray) -> FloatArray:
 
 
 class BookError(Refusal, ValueError):
-    """A book or a file of books that breaks the contract; the message says what was wrong and what would be right."""
+    """A book, file or recording that breaks the contract or is not there; the message says what was wrong and would be right."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,7 @@ whose vectors run through time, and no map shows that. So these three may miss t
 they do); the last two find it. A moment is deleted by replacing every input with its mean over the window.
 """
 
-import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
@@ -16,26 +15,18 @@ from torch import Tensor
 
 from attention_light.rollout import fuse_heads, rollout
 from core.device import falls_back
-from core.explain.attribution import GradientError, class_probability, tlob_baseline
+from core.explain.attribution import ScalarFunction, class_probability, tlob_baseline
 from core.explain.erasing import mask
 from core.explain.faithfulness import ExplainedInput
 from core.explain.measures import explained_input
 from core.explain.occlusion import without
 from core.explain.relevance import attention_gradients, relevance
-from core.market.book import STEP_MS, FloatArray
+from core.market.book import FloatArray
 from core.market.calibration import MOVING, answers_of
-from core.market.labels import STATIONARY
-from core.market.predictor import MarketCard, Predictor, windows_of
-from core.market.store.index import recordings
-from core.market.store.rows import read_market
-from core.market.windows import window_ends
+from core.market.predictor import MarketCard, Predictor
 from core.nn import AttentionMaps
 
 TIME: Final = "time-to-time"
-WINDOWS_PER_RECORDING: Final = 12
-"""Windows that the sample takes from each bundled recording, at most."""
-SPACING_S: Final = 5
-"""Seconds between the windows from which the sample is drawn."""
 
 
 def pooled_rows(rows: NDArray[np.floating], pooling: str) -> NDArray[np.float64]:
@@ -61,6 +52,15 @@ def time_relevance(predictor: Predictor, inputs: Tensor, *, head: int, label: in
     return pooled_rows(whole - np.eye(len(whole)), predictor.config.pooling)
 
 
+def head_probability(
+    predictor: Predictor, entry: MarketCard, *, head: int, label: int, less: int | None = None
+) -> ScalarFunction:
+    """One head's probability of one class by the card, less that of another where one is named, of the model's inputs."""
+    rule = entry.rules[head]
+    offsets = rule.bias * MOVING
+    return class_probability(predictor.model, label=label, less=less, output=head, temperature=rule.temperature, offsets=offsets)
+
+
 @falls_back
 def explain_window(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, label: int) -> ExplainedInput:
     """Importance (steps,) of a window's moments to one head's probability of one class, by every method.
@@ -71,17 +71,13 @@ def explain_window(predictor: Predictor, entry: MarketCard, levels: FloatArray, 
     Raises:
         GradientError: where the model has no finite gradients on this window.
     """
-    rule = entry.rules[head]
     inputs = predictor.inputs(levels[None], entry)[0]
-    function = class_probability(
-        predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
-    )
     still = tlob_baseline(inputs)
     parts = torch.arange(len(inputs), device=inputs.device)[:, None]
-    maps = [weights for name, weights in predictor.attention(levels, entry)[1].items() if name.startswith(TIME)]
+    maps = [weights for name, weights in predictor.attention(inputs[None], entry)[1].items() if name.startswith(TIME)]
     pooling = predictor.config.pooling
     return explained_input(
-        function,
+        head_probability(predictor, entry, head=head, label=label),
         inputs,
         still,
         parts,
@@ -108,8 +104,8 @@ def inputs_without(predictor: Predictor, entry: MarketCard, levels: FloatArray, 
 def attention_without(
     predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: Collection[int]
 ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
-    """As `Predictor.attention`, without some of the window's moments, numbered from 0."""
-    return predictor.attention_of(inputs_without(predictor, entry, levels, mask(hidden, len(levels))), entry)
+    """As `Predictor.attention` of a raw window (steps, 40), without some of its moments, numbered from 0."""
+    return predictor.attention(inputs_without(predictor, entry, levels, mask(hidden, len(levels))), entry)
 
 
 @falls_back
@@ -118,22 +114,3 @@ def answers_without(
 ) -> NDArray[np.float64]:
     """Probabilities (copies, heads, 3) of `inputs_without`."""
     return answers_of(entry.rules, predictor.logits(inputs_without(predictor, entry, levels, hidden)))[0]
-
-
-def sample(predictor: Predictor) -> Iterator[ExplainedInput]:
-    """Explained inputs of windows that the first head calls UP or DOWN, spread evenly over every bundled recording.
-
-    Windows called STATIONARY are left out: deleting makes a book stand still, so their answer could not fall.
-    """
-    for one in recordings():
-        rows = read_market([one.path])
-        entry = predictor.market(one.name)
-        ends = window_ends(rows.timestamps, predictor.window)[:: SPACING_S * 1000 // STEP_MS]
-        calls = predictor.predict(windows_of(rows.levels, ends, predictor.window), entry).calls[:, 0]
-        moving = np.flatnonzero(calls != STATIONARY)
-        for place in (
-            moving[np.unique(np.linspace(0, len(moving) - 1, WINDOWS_PER_RECORDING).round().astype(int))] if len(moving) else ()
-        ):
-            levels = rows.levels[ends[place] - predictor.window + 1 : ends[place] + 1]
-            with contextlib.suppress(GradientError):  # raw columns of a market of another price scale (D9)
-                yield explain_window(predictor, entry, levels, head=0, label=int(calls[place]))

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.device import falls_back
-from core.explain.attribution import ScalarFunction, class_probability
+from core.explain.attribution import ScalarFunction
 from core.market.book import FloatArray
-from core.market.calibration import MOVING
+from core.market.evidence import head_probability
 from core.market.features import MID, price_columns
 from core.market.labels import DOWN, UP
 from core.market.predictor import MarketCard, Predictor
@@ -135,11 +135,8 @@ def book_parts(predictor: Predictor, entry: MarketCard, levels: FloatArray, mean
 
     What tells of the mid is in none.
     """
-    rule = entry.rules[head]
     inputs = predictor.inputs(levels[None], entry)[0]
-    lean = class_probability(
-        predictor.model, label=UP, less=DOWN, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
-    )
+    lean = head_probability(predictor, entry, head=head, label=UP, less=DOWN)
     values = eight_gradients(lean, inputs, mean.to(inputs.device))
     places = np.array(price_columns(predictor.transform))
     return np.stack([values[:, (places == column) & (places != MID)].sum(axis=1) for column in COLUMNS], axis=1)
@@ -214,18 +211,9 @@ def _without(session: Any, head: int, place: Place) -> dict[str, Any] | None:
     newest: NewestWindow | None = session.newest_window(head)
     if newest is None:
         return None
-    asked = newest.predictor, newest.entry, newest.window
-    one = without_order(*asked, place, head=head, recalibrate=newest.recalibrate)
-    return {
-        "head": head,
-        "time": int(newest.timestamps[-1]),
-        "price": place[0],
-        "size": one.size,
-        "left": one.left,
-        "rows": one.rows,
-        "before": one.before.tolist(),
-        "after": one.after.tolist(),
-    }
+    one = without_order(newest.predictor, newest.entry, newest.window, place, head=head, recalibrate=newest.recalibrate)
+    answers = {"before": one.before.tolist(), "after": one.after.tolist()}
+    return {"head": head, "time": int(newest.timestamps[-1]), "price": place[0], **asdict(one), **answers}
 
 
 @cache

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from core import checkpoints
 from core.market.answers.ahead import Lead
 from core.market.answers.one_answer import RIVALS
-from core.market.book import STEP_MS, BookRows, reading
+from core.market.book import STEP_MS, BookError, BookRows, reading
 from core.market.events import Confirmed, Row
 from core.market.follower import Follower, Prediction, Step
 from core.market.labels import STATIONARY, all_moves
@@ -34,7 +34,8 @@ from core.market.store.call_columns import PROBABILITIES, CalledBy, code_of, hea
 from core.market.store.rows import read_market
 from core.market.store.segments import CALLS, is_segment, segment_path
 from core.market.store.writer import footer_summary
-from core.messages import Refusal, compose
+from core.market.windows import window_ends
+from core.messages import compose
 from core.models.tlob import CLASSES
 
 RAW, RECALIBRATED = 1e-4, 1e-3
@@ -51,10 +52,6 @@ CERTIFIES_NOTHING: Final = compose(
 
 Predictors = Callable[[str, str], Predictor | None]
 """A predictor by the hashes of its weights and of its card; None where it is not known here."""
-
-
-class JournalError(Refusal, ValueError):
-    """A recording without a journal, or one that is none; the message says which."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,12 +114,12 @@ def make_again(
         progress: called with (steps done, steps in all), two a row.
 
     Raises:
-        JournalError: where no calls lie beside the rows. BookError: where a file cannot be read.
+        BookError: where no calls lie beside the rows, or a file cannot be read.
     """
     days = sorted({_day_of(path.resolve()) for path in files if is_segment(path)})
     journals = list(_journals(path for day in days for path in sorted(day.rglob("rows_*.parquet"))))
     if not journals:
-        raise JournalError(
+        raise BookError(
             "{name} has no journal of predictions: it is older than journals, imported, or shorter than a window", name=name
         )
     whole, done = 2 * sum(len(one.rows) for one in journals), 0
@@ -248,12 +245,6 @@ class _Journal:
         row = np.minimum(np.searchsorted(self.rows.timestamps, times), len(self.rows) - 1)
         return row, self.rows.timestamps[row] == times
 
-    def _whole_windows(self, window: int) -> NDArray[np.bool_]:
-        """(rows,) whether a window of so many rows, without a gap, ends there."""
-        whole, rows = np.zeros(len(self.rows), bool), self.rows.timestamps
-        whole[window - 1 :] = rows[window - 1 :] - rows[: max(0, len(rows) - window + 1)] == (window - 1) * STEP_MS
-        return whole
-
     def _note(self, reason: int, wrong: NDArray[np.bool_]) -> None:
         self.why[wrong & (self.why == 0)] = reason
 
@@ -273,7 +264,7 @@ class _Journal:
         cut = ~whole | ((steps > 1) & (steps < predictor.window))  # after a gap a window has to fill first
         self._note(self.MISSING, cut[at] | (line[at, head] != np.arange(len(at))))
         again, calls = self._predicted(predictor, entry, times, advance)
-        self.uncalled = int((self._whole_windows(predictor.window) & (self.rows.timestamps > times[-1])).sum())
+        self.uncalled = int((self.rows.timestamps[window_ends(self.rows.timestamps, predictor.window)] > times[-1]).sum())
         short = ~np.isfinite(again[at, head, 0])
         if not self.is_whole:
             self._note(self.NOT_COMPARED, short & self._row_of(self._time)[1])
@@ -323,7 +314,7 @@ class _Journal:
         again = np.full((len(times), len(predictor.heads), 3), np.nan, dtype=np.float32)
         calls = np.full((len(times), len(predictor.heads)), -1)
         row, there = self._row_of(times)
-        whole = np.flatnonzero(there & self._whole_windows(predictor.window)[row])
+        whole = np.flatnonzero(there & np.isin(row, window_ends(self.rows.timestamps, predictor.window)))
         for part in np.split(whole, range(BATCH, len(whole), BATCH)):
             answer = predictor.predict(windows_of(self.rows.levels, row[part], predictor.window), entry, batch=BATCH)
             again[part], calls[part] = answer.probabilities, answer.calls

@@ -188,15 +188,9 @@ class Predictor:
             model_ms=model_s * 1e3,
         )
 
-    @falls_back
     @torch.inference_mode()
-    def attention(self, window: FloatArray, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
-        """One raw window (window, 40) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer."""
-        return self.attention_of(self.inputs(window[None], market), market)
-
-    @torch.inference_mode()
-    def attention_of(self, inputs: Tensor, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
-        """The same of one window's `inputs` (1, ...), on the device where they are."""
+    def attention(self, inputs: Tensor, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
+        """One window's `inputs` (1, ...) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer."""
         logits, maps = self.model(inputs, return_attention=True)
         logits = logits.reshape(len(self.heads), len(CLASSES)).float().cpu().numpy()
         probabilities = np.stack([rule.probabilities(logits[i]) for i, rule in enumerate(market.rules)])

@@ -26,11 +26,6 @@ class RecentRows:
         return tick
 
     @property
-    def newest(self) -> int | None:
-        """Time of the last row, milliseconds since the epoch; None where there is none."""
-        return int(self.timestamps[self.end - 1]) if self.end else None
-
-    @property
     def oldest(self) -> int | None:
         """Time of the first row that is kept; None where there is none."""
         return int(self.timestamps[self.tail(self.capacity)][0]) if self.end else None

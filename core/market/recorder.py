@@ -24,7 +24,7 @@ from core.market.book import STEP_MS
 from core.market.depth import DepthHistory
 from core.market.events import BookLost, Gap, Row, Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, StatusChange
 from core.market.feeds.situations import Since
 from core.market.follower import Step
 from core.market.leads import leads_here
@@ -73,11 +73,6 @@ class EventRecorder:
         self._situations = tuple[Since, ...]()
         if wall:
             writer.add_event("start", CLOCK.now_ms())
-
-    @property
-    def waiting(self) -> int:
-        """Steps that are not written down yet."""
-        return len(self._steps)
 
     def on_event(self, event: FeedEvent) -> None:
         """One event of the feed."""
@@ -176,6 +171,7 @@ class RecordingStatus:
 
     Attributes:
         running: whether it still records. problem: why it ended by itself, or waits for the disk; "" where it does neither.
+        feed: status and message of what is recorded.
     """
 
     rows: int
@@ -185,6 +181,7 @@ class RecordingStatus:
     free: int
     running: bool
     problem: str
+    feed: tuple[Status, str]
 
 
 class SessionRecording:
@@ -238,6 +235,7 @@ class SessionRecording:
             free=shutil.disk_usage(self._folder).free,
             running=not self._ended,
             problem=self._problem or self._refusal,
+            feed=self._session.status_now(),
         )
 
     async def run(self, on_written: Callable[[], None] = lambda: None) -> None:
@@ -322,23 +320,13 @@ class SessionRecording:
             self._problem = compose("The feed has ended, and the recording with it.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordingProgress:
-    """A recording's progress: confirmed rows, seconds since its start, the feed's state and its last message."""
-
-    rows: int
-    seconds: float
-    state: FeedState
-    message: str
-
-
 async def record(
     feed: Feed,
     folder: Path,
     predictor: Predictor,
     *,
     seconds: float | None = None,
-    on_progress: Callable[[RecordingProgress], None] = lambda progress: None,
+    on_progress: Callable[[RecordingStatus], None] = lambda now: None,
 ) -> list[Path]:
     """Record a feed until it ends, `seconds` have passed, or the task is cancelled.
 
@@ -353,27 +341,12 @@ async def record(
         FeedFailed: where the feed cannot go on.
         OSError: where the folder cannot be written to.
     """
-    session, began_s = MarketSession(feed, predictor), time.monotonic()
+    session = MarketSession(feed, predictor)
     recording = SessionRecording(session, folder)
-    state, message = FeedState.CONNECTING, ""
-
-    def report() -> None:
-        now = recording.status()
-        on_progress(
-            RecordingProgress(rows=now.rows, seconds=time.monotonic() - began_s, state=state, message=message or now.problem)
-        )
-
-    def on_event(event: FeedEvent) -> None:
-        nonlocal state, message
-        if isinstance(event, StatusChange):
-            state, message = event.state, event.message
-            report()
-
-    session.listeners.append(on_event)
     running = asyncio.create_task(session.run())
     try:
         async with asyncio.timeout(seconds):
-            await recording.run(report)
+            await recording.run(lambda: on_progress(recording.status()))
     except TimeoutError:
         pass
     finally:

@@ -9,7 +9,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import takewhile
@@ -34,11 +34,13 @@ from core.market.follower import MAX_PROVISIONAL, FollowedRow, Follower, Step
 from core.market.grid import STEP_MS
 from core.market.leads import leads_here
 from core.market.light import NewestWindow
+from core.market.meters import Meters
 from core.market.predictor import Predictions, Predictor
 from core.market.recent_rows import RecentRows
-from core.market.session_view import DayOfStates, FeedDay, LatencyLog, Status, View
+from core.market.session_view import DayOfStates, FeedDay, Status, View
 from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
+from core.market.store.trades import CODES
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose
@@ -84,7 +86,7 @@ class MarketSession:
         self.started = time.time()
         self._lock = threading.Lock()  # guards the attributes down to `_step`
         self._begin()
-        self.latencies, self.gaps, self.transitions = LatencyLog(), 0, Counter[FeedState]()
+        self._meters = Meters(feed.key)
         self._state, self._message, self._situations = FeedState.CONNECTING, "", tuple[Since, ...]()
         self._step = 0
         self._recorders, self._joining = list[Recorder](), list[Recorder]()
@@ -236,7 +238,7 @@ class MarketSession:
         """Predict at the rows of a batch that end a whole window, and take the batch in."""
         predictions = self.follower.predict(batch)
         count = sum(prediction is not None for prediction in predictions)
-        self.latencies.predictions += count
+        self._meters.predictions.inc(count)
         done_ns = CLOCK.now_ns()
         with self._lock:
             # trades lie beside rows by this machine's clock, where the venue's is far from it
@@ -250,8 +252,7 @@ class MarketSession:
                     self._breaks.append((float(item.from_ms), float(item.until_ms)))
                     self.frames.breaks.append(self._breaks[-1])
                 elif isinstance(item, Trade):
-                    side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
-                    self._trades.append((item.exchange_ms + lag_ms, item.price, item.size, side))
+                    self._trades.append((item.exchange_ms + lag_ms, item.price, item.size, CODES[item.side]))
                     self.frames.trades.append(self._trades[-1])
                 elif step.followed is not None:
                     row = step.followed.row
@@ -261,7 +262,7 @@ class MarketSession:
                 self.frames.outcomes += step.outcomes
             if count and fresh is not None and self.follower.newest is not None:
                 self._time(fresh, self.follower.newest, done_ns)
-            self.frames.publish(self._scored, self.follower.board.log.dtype)
+            self.frames.publish(self._state_with, self.follower.board.log.dtype)
             self._snapshot = None
         return steps
 
@@ -277,6 +278,7 @@ class MarketSession:
         while self._breaks and self._breaks[0][1] < (self._rows.oldest or 0):
             self._breaks.popleft()
         self._step += 1
+        self._meters.steps.inc()
         self.frames.rows.append((row, followed.record(), self._depth.append(row.levels, row.bands, self._price_tick)))
 
     def _drop_last(self, count: int) -> None:
@@ -286,27 +288,28 @@ class MarketSession:
         self._rows.drop_last(count)
         self._depth.drop_last(count)
         self._stalled = False
-        self.gaps += 1
+        self._meters.gaps.inc()
 
     def _time(self, row: Row, predictions: Predictions, done_ns: int) -> None:
         count = len(predictions.calls)
         feed_ms, total_ms = (row.formed_ns - row.received_ns) / 1e6, (done_ns - row.received_ns) / 1e6
-        self.latencies.add(feed_ms, predictions.features_ms / count, predictions.model_ms / count, total_ms)
+        self._meters.took(feed_ms, predictions.features_ms / count, predictions.model_ms / count, total_ms)
 
     # -- from any thread --------------------------------------------------------------------------------------------
 
     def _set(self, state: FeedState, message: str, situations: tuple[Since, ...] = ()) -> None:
         with self._lock:
-            self.transitions[state] += state is not self._state or not situations
+            if state is not self._state or not situations:
+                self._meters.came_into(state)
             self._state, self._message, self._situations = state, message, situations
         self.frames.stream.wake()
 
     def view(self, rows: int = 1_200) -> View:
         """The last `rows` rows and their predictions, provisional ones included."""
         with self._lock:
-            return self._view(rows, message=self._sentence)
+            return self._view(rows)
 
-    def _view(self, rows: int, **more: Any) -> View:
+    def _view(self, rows: int) -> View:
         tail = self._rows.tail(rows)
         timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
         waiting = [record for one in self.follower.provisional if (record := one.record())]
@@ -317,17 +320,16 @@ class MarketSession:
         return self._state_with(
             timestamps=timestamps,
             levels=levels,
+            bands=self._depth.snapshot(rows),
+            predictions=predictions[predictions["timestamp"] >= first],
             trades=np.array(trades, dtype=np.float64).reshape(-1, 4),
             breaks=np.array([one for one in self._breaks if one[1] >= first], dtype=np.float64).reshape(-1, 2),
-            predictions=predictions[predictions["timestamp"] >= first],
-            **more,
         )
 
     def _state_with(self, **content: Any) -> View:
-        """The session as it stands, and this content, fields of a view."""
+        """The session and its scores as they stand, and this content, fields of a view."""
         log = self.follower.board.log
         return View(
-            status=self._status(),
             step=self._step,
             warm=min(self.follower.since_gap, self.predictor.window),
             provisional=len(self.follower.provisional),
@@ -336,12 +338,9 @@ class MarketSession:
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
             tick=self._price_tick,
             ladder=self._depth.ladder,
-            situations=self._all_situations(),
+            scores=score_rows(self.follower.board),
             **content,
         )
-
-    def _scored(self, **content: Any) -> View:
-        return self._state_with(scores=score_rows(self.follower.board), **content)
 
     def status_now(self) -> tuple[Status, str]:
         """The status, and the feed's message."""
@@ -381,8 +380,7 @@ class MarketSession:
             version = self.frames.stream.version
             key = version, rows
             if self._snapshot is None or self._snapshot[0] != key:
-                view = self._view(rows, scores=score_rows(self.follower.board), bands=self._depth.snapshot(rows))
-                self._snapshot = key, encode(view, FrameKind.SNAPSHOT)
+                self._snapshot = key, encode(self._view(rows), FrameKind.SNAPSHOT)
             return self._snapshot[1], version
 
     def newest_window(self, head: int) -> NewestWindow | None:

@@ -1,11 +1,9 @@
 """A consistent copy of a session's state, for a page to draw."""
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import accumulate
 from typing import Final
 
 import numpy as np
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.market.bands import BandChange, Ladder
 from core.market.book import FloatArray
-from core.market.feeds.situations import LIVE, SILENT, Since
+from core.market.feeds.situations import LIVE, SILENT
 from core.market.grid import DAY_MS
 
 MINUTE_MS = 60_000
@@ -51,9 +49,7 @@ class View:
         trades: (m, 4) time in ms, price, size, and 1 for an aggressive buy, -1 for a sell, 0 unknown.
         predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first, for any of these timestamps.
         breaks: (b, 2) from when until when trades were not followed, milliseconds.
-        message: the feed's, or "".
-        situations: states of the market and its stream that pass, with their beginnings.
-        scores: (heads, SCORES), see `core.market.stream.score_rows`; none where they were not asked for.
+        scores: (heads, SCORES), see `core.market.stream.score_rows`.
         began_ms: timestamp from which the scores count; 0 before the first.
         tick: the market's smallest step of price, quote currency; 0 where it is not known yet.
         ladder: steps of price of the bands; None where there are none. bands: what changed in those of the last rows, a row each;
@@ -61,7 +57,6 @@ class View:
         outcomes: (k, 3) timestamp, head, class of earlier predictions.
     """
 
-    status: Status
     step: int
     warm: int
     provisional: int
@@ -71,14 +66,12 @@ class View:
     levels: FloatArray
     trades: FloatArray
     predictions: NDArray[np.void]
-    message: str = ""
-    situations: tuple[Since, ...] = ()
-    breaks: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
-    scores: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    began_ms: float = 0.0
-    tick: float = 0.0
-    ladder: Ladder | None = None
-    bands: Sequence[BandChange | None] = ()
+    breaks: FloatArray
+    scores: FloatArray
+    began_ms: float
+    tick: float
+    ladder: Ladder | None
+    bands: Sequence[BandChange | None]
     outcomes: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
 
 
@@ -137,29 +130,3 @@ class DayOfStates:
 
 def _with_run(runs: tuple[tuple[int, str], ...], begin_ms: int, state: str) -> tuple[tuple[int, str], ...]:
     return runs if runs and runs[-1][1] == state else (*runs, (begin_ms, state))
-
-
-STAGES = ("feed", "features", "model", "total")
-"""From the book received to its row; features and model for one row of its batch; from the book received to its prediction."""
-BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
-"""Upper bounds of a stage's histogram, seconds."""
-
-
-class LatencyLog:
-    """Histograms of the durations of a session's steps, of batches that ended on a new book; and the predictions made so far."""
-
-    def __init__(self) -> None:
-        self.predictions = 0
-        self._counts = {stage: [0] * (len(BUCKETS_S) + 1) for stage in STAGES}
-        self._sums = dict.fromkeys(STAGES, 0.0)
-
-    def add(self, *durations_ms: float) -> None:
-        """One batch: milliseconds in the order of `STAGES`."""
-        for stage, value in zip(STAGES, durations_ms, strict=True):
-            self._counts[stage][bisect_left(BUCKETS_S, value / 1e3)] += 1
-            self._sums[stage] += value / 1e3
-
-    def histogram(self, stage: str) -> tuple[list[tuple[str, float]], float]:
-        """Upper bound in seconds and how many batches took no longer, as Prometheus counts; and the sum in seconds."""
-        bounds = [*map(str, BUCKETS_S), "+Inf"]
-        return list(zip(bounds, map(float, accumulate(self._counts[stage])), strict=True)), self._sums[stage]

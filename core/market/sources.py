@@ -41,7 +41,7 @@ class MarketSource:
         """A new feed, not started.
 
         Raises:
-            BookError, RecordingError: where a recording cannot be read, or is not there.
+            BookError: where a recording cannot be read, or is not there.
         """
         if self.kind == "simulated":
             return SimulatedFeed(int(self.name), lead=LEAD_ROWS, key=self.key)

@@ -5,15 +5,15 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from core.market.grid import DAY_MS
 from core.messages import Message, compose
 
 UNITS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Units of whole numbers, in nanoseconds. No number is a plausible date in two of them."""
 EARLIEST: Final = 631_152_000_000
 """1 January 1990, milliseconds: before it no market had an order book in a computer."""
-DAY_MS: Final = 86_400_000
 UNKNOWN: Final = int(np.iinfo(np.int64).min)
 """In the place of what is no time."""
 NO_TIME: Final = compose(
@@ -22,10 +22,10 @@ NO_TIME: Final = compose(
 )
 
 
-def plausible(milliseconds: NDArray[np.int64]) -> NDArray[np.bool_]:
+def plausible(milliseconds: ArrayLike) -> NDArray[np.bool_]:
     """Mask of the times at which a market may have been open: from 1990 until tomorrow."""
-    latest = int(time.time() * 1e3) + DAY_MS
-    return (milliseconds >= EARLIEST) & (milliseconds <= latest)
+    times = np.asarray(milliseconds)
+    return (times >= EARLIEST) & (times <= time.time() * 1e3 + DAY_MS)
 
 
 def unit_of(numbers: NDArray[np.float64] | NDArray[np.int64]) -> str:
@@ -34,7 +34,7 @@ def unit_of(numbers: NDArray[np.float64] | NDArray[np.int64]) -> str:
     if not len(values):
         return ""
     middle = np.sort(values)[len(values) // 2]
-    return next((unit for unit, size in UNITS.items() if _in_range(middle * (size / 1e6))), "")
+    return next((unit for unit, size in UNITS.items() if plausible(middle * (size / 1e6))), "")
 
 
 def milliseconds(column: pd.Series, unit: str = "") -> tuple[NDArray[np.int64], str]:
@@ -67,10 +67,6 @@ def milliseconds(column: pd.Series, unit: str = "") -> tuple[NDArray[np.int64], 
 def why_not(value: object, column: str) -> Message:
     """A clause on a cell that is no time."""
     return compose("has {text!r} in column {column}, which {what}", text=str(value)[:40], column=column, what=NO_TIME)
-
-
-def _in_range(value: float) -> bool:
-    return EARLIEST <= value <= time.time() * 1e3 + DAY_MS
 
 
 def _of_dates(column: pd.Series) -> NDArray[np.int64]:

@@ -15,14 +15,11 @@ MIN_FREE = 200 * 2**20
 """Bytes of free disk below which the process is not ready: a recording would soon stop."""
 
 
-def health(by: Visitor, folder: Path | None = None) -> dict[str, Any]:
+def health(by: Visitor) -> dict[str, Any]:
     """State of this process now: `live`, true of every one that answers, and `ready`, whether new viewers can be served.
 
     For whom the table lets, also the feeds' states (a failed one makes nobody unready: its venue may be away), why the default
     model cannot be read, and the free bytes of the disk that recordings are written to.
-
-    Args:
-        folder: whose disk is looked at; the library's where None.
     """
     model = "ok"
     try:
@@ -30,7 +27,7 @@ def health(by: Visitor, folder: Path | None = None) -> dict[str, Any]:
     except checkpoints.CheckpointError as error:
         model = str(error)
     try:
-        place = folder or library_folder()
+        place = library_folder()
     except BookError:  # a URL is named
         place = Path()
     while not place.exists():

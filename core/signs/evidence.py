@@ -5,7 +5,7 @@ mean: the mean picture, or the mean of each tracked number.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, Final
 
@@ -192,15 +192,3 @@ def bundled_clips(recogniser: Recogniser) -> dict[str, tuple[NDArray[Any], str |
         return {str(one.video): (one.tracks, one.speaker) for one in samples.track_samples()}
     films = {one.name: one.path.read_bytes() for one in samples.clip_samples()}
     return {name: (read_video(film, size=recogniser.image_size, fps=recogniser.fps).frames, None) for name, film in films.items()}
-
-
-def sample(recogniser: Recogniser, *, most: int = 60) -> Iterator[ExplainedInput]:
-    """The explained input of each gloss of the bundled clips at its peak; `most` of them, evenly spaced, where there are more."""
-    glosses = [
-        (clip, speaker, gloss)
-        for clip, speaker in bundled_clips(recogniser).values()
-        for gloss in gloss_spans(recogniser.log_probabilities(clip, speaker=speaker))
-    ]
-    for place in np.unique(np.linspace(0, len(glosses) - 1, min(most, len(glosses))).round().astype(int)):
-        clip, speaker, gloss = glosses[place]
-        yield explain_frame(recogniser, clip, frame=gloss.peak, label=gloss.label, speaker=speaker)

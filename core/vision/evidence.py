@@ -1,6 +1,6 @@
-"""Importance of an image's patches for one class by each method, as `core.explain.faithfulness` tests it, and its sample."""
+"""Importance of an image's patches for one class by each method, as `core.explain.faithfulness` tests it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
@@ -15,13 +15,8 @@ from core.explain.faithfulness import ExplainedInput
 from core.explain.measures import explained_input
 from core.explain.occlusion import BATCH, occlusion, without
 from core.models.cct import CCT
-from core.models.vit import CLASSES
-from core.vision.analysis import PictureAnalysis, analyse
-from core.vision.classifier import Classifier, Images
-from core.vision.gallery import gallery, photograph_gallery
-from core.vision.pictures import decode
-from core.vision.preprocessing import Recipe
-from core.vision.uprightness import prepare_upright
+from core.vision.analysis import PictureAnalysis
+from core.vision.classifier import Classifier
 
 MAX_GRADIENTS: Final = 128
 """Of integrated gradients: with four times as many, patches keep their order (rank correlation .996 to 1 on three photographs),
@@ -124,22 +119,3 @@ def patches_needed(analysis: PictureAnalysis, *, report: Report = unreported) ->
         {"occlusion": losses, "attention": analysis.attention()[1:]},
         report=lambda share: report(0.4 + 0.6 * share),
     )
-
-
-# -- all bundled pictures ---------------------------------------------------------------------------------------------------
-
-
-def bundled_images(classifier: Classifier) -> Images:
-    """Images of the model's size, of the kind that it answers: photographs for the ten kinds (D30)."""
-    if classifier.class_names == CLASSES:
-        return classifier.enlarged(gallery()[0])
-    recipe = Recipe(manner=classifier.manner)
-    pictures = [decode(one.data, name=one.file) for one in photograph_gallery() if one.name in classifier.class_names]
-    return np.stack([prepare_upright(classifier, one, recipe).image for one in pictures])
-
-
-def sample(classifier: Classifier) -> Iterator[ExplainedInput]:
-    """The explained input of every bundled picture for its most probable class."""
-    for image in bundled_images(classifier):
-        analysis = analyse(classifier, image)
-        yield explain_picture(analysis, analysis.likeliest)

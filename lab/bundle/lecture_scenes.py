@@ -42,7 +42,7 @@ def book() -> dict[str, Any]:
     assert mean is not None
     window = windows_of(rows.levels, [WINDOW_AT], predictor.window)[0]
     reasons = window_reasons(predictor, entry, window, mean, head=head, recalibrate=list)
-    probabilities, maps = predictor.attention(window, entry)
+    probabilities, maps = predictor.attention(predictor.inputs(window[None], entry), entry)
     name = [one for one in maps if one.startswith("time")][-1]
     sizes = np.log1p(np.concatenate([window[:, 1::4][:, ::-1], window[:, 3::4]], axis=1))
     return {

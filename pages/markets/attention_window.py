@@ -10,7 +10,6 @@ from core.market.book import STEP_MS, BookError
 from core.market.hub import hub
 from core.market.predictor import DEFAULT
 from core.market.session import MarketSession
-from core.market.store import index
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.windows import STORE, FrozenWindow, RecordedWindows, WindowError
@@ -69,11 +68,7 @@ def _freeze_if_asked() -> None:
     if key is None:
         return
     del st.query_params["freeze"]
-    session = _running(key)
-    window = session.freeze() if session else None
-    if window is None:
-        controls.notice("loading", _("There is no whole window without a gap yet: wait until the warm-up is over."))
-    else:
+    if window := _whole_window(_running(key)):
         _name_in_link(window)
 
 
@@ -161,7 +156,7 @@ def recorded(name: str, steps: int) -> RecordedWindows:
     """All windows of a recording.
 
     Raises:
-        BookError, RecordingError, WindowError: where it cannot be read, is not there, or is too short.
+        BookError, WindowError: where it cannot be read, is not there, or is too short.
     """
     one = find_recording(name)
     return RecordedWindows(read_market(one.paths), steps, market=f"recording/{one.name} {one.venue} {one.market}")
@@ -170,7 +165,7 @@ def recorded(name: str, steps: int) -> RecordedWindows:
 def _recorded(source: WindowSource) -> FrozenWindow | None:
     try:
         windows = recorded(source.name, cached_results.predictor_of(source.model).window)
-    except (BookError, index.RecordingError, WindowError) as error:
+    except (BookError, WindowError) as error:
         controls.error_box(error)
         return None
     second = _place(windows)
@@ -227,8 +222,13 @@ def _newest(source: WindowSource) -> FrozenWindow | None:
     if session is None:
         controls.notice("stale", _("This feed has stopped: open the live page to start it again."))
         return None
-    window = session.freeze()
+    window = _whole_window(session)
+    return replace(window, predictor=source.model) if window else None
+
+
+def _whole_window(session: MarketSession | None) -> FrozenWindow | None:
+    """The newest window of a feed; None, after a notice, where none is whole."""
+    window = session.freeze() if session else None
     if window is None:
         controls.notice("loading", _("There is no whole window without a gap yet: wait until the warm-up is over."))
-        return None
-    return replace(window, predictor=source.model)
+    return window

@@ -11,7 +11,6 @@ from core.explain.erasing import Needed
 from core.explain.faithfulness import Curves, ExplainedInput
 from core.market import evidence
 from core.market import predictor as predictors
-from core.market.calibration import MOVING
 from core.market.predictor import MarketCard, Predictor
 from core.market.windows import FrozenWindow, WindowError
 from pages.shared.kept_results import Hashes, kept
@@ -64,8 +63,7 @@ def answer(window: FrozenWindow, hidden: tuple[int, ...] = ()) -> WindowAnswer:
     Raises:
         CheckpointError: where its model is missing or damaged. WindowError: where the model takes windows of another length.
     """
-    predictor = _fitting(window)
-    entry = predictor.market(window.market)
+    predictor, entry = _fitting(window)
     probabilities, layers = evidence.attention_without(predictor, entry, window.levels, hidden)
     maps: dict[str, Any] = dict(layers)
     likeliest = tuple(probabilities.argmax(axis=-1).tolist())
@@ -84,13 +82,9 @@ def attribute(window: FrozenWindow, head: int, label: int, hidden: tuple[int, ..
     Raises:
         As `answer`.
     """
-    predictor = _fitting(window)
-    entry = predictor.market(window.market)
-    rule = entry.rules[head]
+    predictor, entry = _fitting(window)
     inputs = evidence.inputs_without(predictor, entry, window.levels, erasing.mask(hidden, len(window)))[0]
-    probability = attribution.class_probability(
-        predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
-    )
+    probability = evidence.head_probability(predictor, entry, head=head, label=label)
     return attribution.integrated_gradients(probability, inputs, attribution.tlob_baseline(inputs))
 
 
@@ -101,8 +95,7 @@ def explained(window: FrozenWindow, head: int, label: int) -> ExplainedInput:
     Raises:
         As `answer`.
     """
-    predictor = _fitting(window)
-    return evidence.explain_window(predictor, predictor.market(window.market), window.levels, head=head, label=label)
+    return evidence.explain_window(*_fitting(window), window.levels, head=head, label=label)
 
 
 @kept(64, HASHES)
@@ -114,18 +107,18 @@ def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
 @kept(64, HASHES)
 def needed(window: FrozenWindow, head: int, label: int, *, report: Report) -> Needed:
     """Moments that must go until the head's likeliest class changes, by occlusion, by rollout and at random."""
-    predictor = _fitting(window)
     importance = explained(window, head, label).importance
 
     def likeliest(hidden: Any) -> Any:
-        found = evidence.answers_without(predictor, predictor.market(window.market), window.levels, hidden)
+        found = evidence.answers_without(*_fitting(window), window.levels, hidden)
         return found[:, head].argmax(axis=-1).tolist()
 
     return erasing.needed(likeliest, {name: importance[name] for name in ("occlusion", "rollout")}, report=report)
 
 
-def _fitting(window: FrozenWindow) -> Predictor:
+def _fitting(window: FrozenWindow) -> tuple[Predictor, MarketCard]:
+    """A window's model, and its entry for the window's market."""
     predictor = predictor_of(window.predictor)
     if len(window) != predictor.window:
         raise WindowError(f"the window has {len(window)} rows: the model {window.predictor} takes {predictor.window}")
-    return predictor
+    return predictor, predictor.market(window.market)

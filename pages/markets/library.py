@@ -11,7 +11,7 @@ from core.market.answers.one_answer import FEWEST
 from core.market.book import BookError
 from core.market.leads import lead_at_end
 from core.market.store import write_ahead
-from core.market.store.index import Recording, RecordingError, bundled_recordings, list_recordings
+from core.market.store.index import Recording, bundled_recordings, list_recordings
 from core.market.store.places import library_folder
 from core.market.store.writer import restore_recordings
 from core.service.access import Action
@@ -113,7 +113,7 @@ if damaged := write_ahead.damaged(library_folder()):
     controls.notice("stale", text.format(files=", ".join(path.name for path in damaged)))
 try:
     bundled = bundled_recordings()
-except RecordingError as error:
+except BookError as error:
     controls.error_box(error)
     bundled = []
 if listed == []:

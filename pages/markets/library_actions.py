@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -83,21 +84,11 @@ def _open(entry: Recording) -> None:
 
 def _export(entry: Recording) -> None:
     by, stem = permissions.visitor(), entry.name.replace("/", "_")
-    controls.download_bytes(
-        _("Export as {format}").format(format="Parquet"),
-        lambda: recordings.export(by, entry),
-        key="library:parquet",
-        filename=f"{stem}.parquet",
-        mime="application/vnd.apache.parquet",
-    )
-    if entry.rows <= MAX_CSV:
-        controls.download_bytes(
-            _("Export as {format}").format(format="CSV"),
-            lambda: recordings.export(by, entry, "csv"),
-            key="library:csv",
-            filename=f"{stem}.csv",
-            mime="text/csv",
-        )
+    forms = {"parquet": ("Parquet", "application/vnd.apache.parquet"), "csv": ("CSV", "text/csv")}
+    for form, (name, mime) in forms.items():
+        if form == "parquet" or entry.rows <= MAX_CSV:
+            made, title = partial(recordings.export, by, entry, form), _("Export as {format}").format(format=name)
+            controls.download_bytes(title, made, key=f"library:{form}", filename=f"{stem}.{form}", mime=mime)
 
 
 def _confirm(own: Sequence[Recording]) -> None:

@@ -13,7 +13,6 @@ from core.market.predictor import DEFAULT, Predictor, load_predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.sources import MarketSource
-from core.market.store.index import RecordingError
 from pages.markets import (
     call_value,
     live_controls,
@@ -52,7 +51,7 @@ def main() -> None:
 
     try:
         session = _session(source, start, predictor)
-    except (BookError, RecordingError) as error:
+    except BookError as error:
         controls.error_box(error, remedy=_("Choose another source."))
         st.stop()
     except TooManyFeeds as error:

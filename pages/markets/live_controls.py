@@ -218,7 +218,7 @@ def simulation_settings(feed: Feed) -> None:
     wanted = MarketSettings(volatility_bps=volatility, spread_ticks=spread, pressure=pressure)
     before: MarketSettings = st.session_state.get(f"levers:{feed.key}", plain)
     if wanted != before:
-        feed.adjust(volatility_bps=volatility, spread_ticks=spread, pressure=pressure)
+        feed.adjust(wanted)
     st.session_state[f"levers:{feed.key}"] = wanted
 
 
@@ -303,10 +303,7 @@ def playback(sessions: Sequence[MarketSession]) -> None:
 def set_playing(feeds: Sequence[PlayedFeed], playing: bool) -> None:
     """Play or pause; the moment of one paused recording goes into the link."""
     for feed in feeds:
-        if playing:
-            feed.resume()
-        else:
-            feed.pause()
+        (feed.resume if playing else feed.pause)()
     if len(feeds) == 1:
         remember_moment(feeds[0])
 

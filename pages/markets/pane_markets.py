@@ -32,7 +32,7 @@ def source_of(code: str, owner: str) -> MarketSource | None:
     """The inverse of `code_of`, playbacks as this owner's; None for a code of no market.
 
     Raises:
-        RecordingError: where the bundled recordings cannot be listed.
+        BookError: where the bundled recordings cannot be listed.
     """
     kind, _colon, rest = code.partition(":")
     if kind == "rec" and rest in {one.name for one in index.recordings()}:
@@ -50,7 +50,7 @@ def chosen() -> list[MarketSource]:
     Says which of the link's are left out, and why.
 
     Raises:
-        RecordingError: where the bundled recordings cannot be listed.
+        BookError: where the bundled recordings cannot be listed.
     """
     linked = st.query_params.get(PARAMETER) or st.query_params.pop(BEFORE, None)
     text = linked or st.session_state.get(KEPT) or _bundled()

@@ -15,7 +15,6 @@ from core.market.hub import TooManyFeeds, hub
 from core.market.predictor import Predictor, load_predictor
 from core.market.session import MarketSession
 from core.market.sources import MarketSource
-from core.market.store.index import RecordingError
 from core.messages import translate
 from pages.markets import live_controls, pane_markets, terminal, watched_feeds
 from pages.markets.live_controls import TerminalChoices, ViewChoices
@@ -34,7 +33,7 @@ def main() -> None:
     except CheckpointError as error:
         controls.no_checkpoint(error)
         st.stop()
-    except RecordingError as error:
+    except BookError as error:
         controls.error_box(str(error))
         st.stop()
     _open_pressed(sources)
@@ -66,7 +65,7 @@ def _session(source: MarketSource, predictor: Predictor) -> MarketSession | str:
     tab, address = streamlit_private.tab(), permissions.visitor().limited_by
     try:
         return hub().watch(tab, source.key, lambda: MarketSession(live_controls.begun(source), predictor), address=address)
-    except (BookError, RecordingError, TooManyFeeds) as error:
+    except (BookError, TooManyFeeds) as error:
         return translate(str(error))
 
 

@@ -1,5 +1,6 @@
 """The command line: where it writes, how it ends, and the README's example of the library."""
 
+import asyncio
 import contextlib
 import io
 import re
@@ -131,7 +132,7 @@ def test_with_overwrite_it_is_replaced(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 class Silent(SimulatedFeed):
-    """A venue that sends nothing, and ends."""
+    """A venue that sends nothing."""
 
     def __init__(self, exchange: str, symbol: str) -> None:
         super().__init__(1)
@@ -143,6 +144,7 @@ class Silent(SimulatedFeed):
         yield StatusChange(state=FeedState.CONNECTING, message="no answer yet")
         if self.market == "NO/BODY":
             raise FeedFailed("binance has no market 'NO/BODY'")
+        await asyncio.sleep(60)
 
 
 @pytest.mark.parametrize(
@@ -160,14 +162,14 @@ def test_recording_nothing_fails_and_leaves_nothing(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
 ) -> None:
     monkeypatch.setattr(record, "LiveFeed", Silent)
-    assert main(["record", *words, "--folder", "below/library", "--seconds", "5"]) == 2
+    assert main(["record", *words, "--folder", "below/library", "--seconds", "0.5"]) == 2
     reason = reason.replace("{folder}", "below/library")
     assert capsys.readouterr().err.splitlines()[-1] == f"python -m core record: {reason}"
     assert list(elsewhere.iterdir()) == []
     mine = elsewhere / "library" / "binance-BTC-USDT" / "2026-01-01" / "00" / "rows_1.parquet"
     mine.parent.mkdir(parents=True)
     mine.write_bytes(b"of an earlier day")
-    assert main(["record", *words, "--folder", "library", "--seconds", "5"]) == 2
+    assert main(["record", *words, "--folder", "library", "--seconds", "0.5"]) == 2
     assert below(elsewhere) == {mine.relative_to(elsewhere).as_posix()}
 
 
@@ -247,7 +249,7 @@ def test_the_readmes_example_says_what_the_model_says(tmp_path: Path, monkeypatc
         exec(compile(example, "README.md", "exec"), {})
     predictor = load_predictor()
     (path,) = [ROOT / one for one in re.findall(r'"(assets/recordings/[^"]+)"', example)]
-    expected = predictor.attention(read_market([path]).levels[-128:], predictor.market(path.name))[0]
+    expected = predictor.predict(read_market([path]).levels[None, -128:], predictor.market(path.name)).probabilities[0]
     lines = [line for line in printed.getvalue().splitlines() if " steps: " in line]
     assert [tuple(line.split()[:2]) for line in lines] == [(label, str(steps)) for label, steps in predictor.heads]
     numbers = np.array([[float(one) for one in re.findall(r"\d\.\d{3}", line)] for line in lines])

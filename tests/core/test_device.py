@@ -10,6 +10,7 @@ import torch
 from core import checkpoints, device
 from core.device import Placement, failure_of
 from core.lecture.date_reader import DateReader
+from core.market.evidence import attention_without
 from core.market.predictor import DEFAULT, Predictor
 from core.signs import evidence as frames_that_count
 from core.signs import samples
@@ -97,7 +98,7 @@ def book() -> Asked:
     market = predictor.market("")
 
     def ask() -> list[np.ndarray]:
-        probabilities, maps = predictor.attention(window[0], market)
+        probabilities, maps = attention_without(predictor, market, window[0], ())
         return [probabilities, predictor.predict(window, market).probabilities, *maps.values()]
 
     return predictor, ask

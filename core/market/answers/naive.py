@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from operator import add
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +39,6 @@ PRIOR: Final[Triple] = (1.0, 2.0, 1.0)
 A_THIRD: Final[Triple] = (1 / 3, 1 / 3, 1 / 3)
 A_THIRD_EACH: Final = math.log(3)
 """Log-loss of saying a third each, nats: a forecaster above it would do better to say nothing."""
-
-
-def worse_recordings(answer: Mapping[str, Any]) -> list[str]:
-    """Recordings of a scoring on which the checkpoint's log-loss is above that of a third each.
-
-    Args:
-        answer: of several recordings, as `python -m core evaluate tlob --json` prints it (docs/evaluate_json.md).
-    """
-    lines = (one for one in answer.get("groups", ()) if (one["by"], one["forecaster"]) == ("recording", answer["checkpoint"]))
-    return [one["group"] for one in lines if one["log_loss"] is not None and one["log_loss"] > A_THIRD_EACH]
 
 
 def naive_answers(

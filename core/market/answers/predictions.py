@@ -16,8 +16,10 @@ from core.market.calibration import RuleKind
 from core.market.grid import segments
 from core.market.labels import Head, classify, moves_after
 from core.market.predictor import MarketCard, Predictor, windows_of
+from core.market.windows import window_ends
 
 BATCH = 512
+"""Windows between two words of progress."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,26 +73,24 @@ def predict_rows(
     *,
     first: int = 0,
     every: int = 1,
-    batch: int = 512,
     progress: Callable[[int, int], None] | None = None,
 ) -> RowPredictions:
     """Predict at every row from `first` on that ends a whole window. Nothing is predicted or labelled across a gap.
 
     Args:
         every: predict at every so many-th of these rows.
-        batch: windows between two calls of `progress`.
         progress: called with (windows done, windows in all); what it raises ends the work.
     """
-    stretches, heads = segments(rows.timestamps), len(predictor.heads)
-    ends = np.concatenate([np.arange(max(s.start + predictor.window - 1, first), s.stop) for s in stretches])[::every]
+    ends, heads = window_ends(rows.timestamps, predictor.window), len(predictor.heads)
+    ends = ends[ends >= first][::every]
     probabilities = np.empty((len(ends), heads, 3), dtype=np.float32)
     calls = np.empty((len(ends), heads), dtype=np.int64)
-    for start in range(0, len(ends), batch):
-        part = slice(start, start + batch)
+    for start in range(0, len(ends), BATCH):
+        part = slice(start, start + BATCH)
         answer = predictor.predict(windows_of(rows.levels, ends[part], predictor.window), market)
         probabilities[part], calls[part] = answer.probabilities, answer.calls
         if progress is not None:
-            progress(min(start + batch, len(ends)), len(ends))
+            progress(min(start + BATCH, len(ends)), len(ends))
     truth = outcomes(rows, predictor.heads, market)
     return RowPredictions(
         heads=predictor.heads,
@@ -153,7 +153,7 @@ def evaluate(
     """
     heads = list(range(len(predictor.heads)))
     predicted = predict_scorable(predictor, rows, market, first=first, heads=heads, progress=progress)
-    return [score_head(predicted, market, h) for h in heads]
+    return [HeadResult(head=predictor.heads[h], call=market.rules[h].kind, scores=predicted.of_head(h).score()) for h in heads]
 
 
 def predict_scorable(
@@ -175,20 +175,7 @@ def predict_scorable(
     longest = max(predictor.heads[h][1] for h in heads)
     if not any(s.stop - max(s.start, first - predictor.window + 1) >= predictor.window + longest for s in stretches):
         raise _too_short(predictor.window, longest, first)
-    return predict_rows(predictor, rows, market, first=first, every=every, batch=BATCH, progress=progress)
-
-
-def score_head(predicted: RowPredictions, market: MarketCard, head: int) -> HeadResult:
-    """Score the rows of one head whose outcome is known; NaN where there are none.
-
-    Args:
-        head: index into the predictor's heads.
-    """
-    return HeadResult(
-        head=predicted.heads[head],
-        call=market.rules[head].kind,
-        scores=predicted.of_head(head).score(),
-    )
+    return predict_rows(predictor, rows, market, first=first, every=every, progress=progress)
 
 
 def summarise_value(predicted: RowPredictions, head: int) -> dict[str, Any]:

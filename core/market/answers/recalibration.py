@@ -86,7 +86,6 @@ class AdaptiveHead:
     Attributes:
         alpha: the label threshold in use. own_threshold: whether it is to be the market's own; settled: whether it stays.
         weights: of each of `EXPERTS`.
-        resolved: outcomes by this threshold so far.
         scale, biases: the fitted probabilities are softmax(scale log p + biases).
     """
 
@@ -106,7 +105,7 @@ class AdaptiveHead:
         """Nothing is known yet by the threshold in use."""
         self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
         self._rates = Rates()
-        self._losses, self.resolved = [0.0] * len(EXPERTS), 0
+        self._losses = [0.0] * len(EXPERTS)
         self.weights = [1 / len(EXPERTS)] * len(EXPERTS)
 
     def predict(self, probabilities: Sequence[float]) -> Recalibrated:
@@ -150,7 +149,6 @@ class AdaptiveHead:
         truth = class_of(move, self.alpha)
         self._rates.step(truth)
         self._losses = [sum_ - _log(p[truth]) for sum_, p in zip(self._losses, prediction.experts, strict=True)]
-        self.resolved += 1
         least = min(self._losses)
         shares = [math.exp(self._pace * (least - loss)) for loss in self._losses]
         self.weights = [share / sum(shares) for share in shares]

@@ -42,16 +42,14 @@ class Connection:
         exchange: Any,
         symbol: str,
         *,
-        transport: Transport = "auto",
-        trades: bool = True,
-        timeouts: Timeouts | None = None,
-        memory: FeedMemory | None = None,
+        transport: Transport,
+        trades: bool,
+        timeouts: Timeouts,
+        memory: FeedMemory,
     ) -> None:
         self._transport, self._with_trades, self.tick, self.unit = transport, trades, 0.0, ""
         self._check = StreamCheck()
-        self._judge = MarketJudge(
-            exchange, symbol, timeouts=timeouts or Timeouts(), memory=memory or FeedMemory(), confirms=self._confirms
-        )
+        self._judge = MarketJudge(exchange, symbol, timeouts=timeouts, memory=memory, confirms=self._confirms)
         self._requested = RequestedBooks(self._judge, exchange.fetch_order_book)
         self._trades = FollowedTrades(self._judge)
 

@@ -46,7 +46,7 @@ class Pacer:
         clock: monotonic seconds.
     """
 
-    def __init__(self, speed: float | None = 1.0, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, speed: float | None = 1.0, *, clock: Callable[[], float] = lambda: time.monotonic()) -> None:
         self._lock = threading.Lock()
         self._clock = clock
         self._speed = _checked(speed)
@@ -141,16 +141,13 @@ class PlayedFeed(Pacer, ABC):
         key, market: see `protocol.Feed`.
         playing: its state while it plays.
         speed: multiple of real time; None for as fast as possible.
-        clock: monotonic seconds.
     """
 
     clock: Clock = "event"
     tick = 0.0
 
-    def __init__(
-        self, *, key: str, market: str, playing: FeedState, speed: float | None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        super().__init__(speed, clock=clock)
+    def __init__(self, *, key: str, market: str, playing: FeedState, speed: float | None) -> None:
+        super().__init__(speed)
         self.key, self.market, self.unit = key, market, unit_of_symbol(market)
         self._playing = playing
         self._wake: Callable[[], object] = bool  # does nothing

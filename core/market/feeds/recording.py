@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,7 +41,6 @@ class RecordingFeed(PlayedFeed):
         lead: rows that are played at once at the start, and before the target of a jump: with a model's window or more, its
             first prediction is there at once.
         key: distinguishes two playbacks of one file.
-        clock: monotonic seconds.
 
     Attributes:
         paths: the files. path: the first of them.
@@ -60,13 +58,10 @@ class RecordingFeed(PlayedFeed):
         speed: float | None = 1.0,
         lead: int = 0,
         key: str | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.paths = [path] if isinstance(path, Path) else list(path)
         self.path = self.paths[0]
-        super().__init__(
-            key=key or f"recording/{self.path.name}", market=market, playing=FeedState.REPLAYING, speed=speed, clock=clock
-        )
+        super().__init__(key=key or f"recording/{self.path.name}", market=market, playing=FeedState.REPLAYING, speed=speed)
         self._book = RecordedRows(self.paths)
         self.tick = self._book.tick
         self._block: tuple[int, BookRows] = (0, self._read_block(0))
@@ -127,16 +122,14 @@ class RecordingFeed(PlayedFeed):
         mids = np.array(self.outline(PARTS)["mids"])
         return max(0, int(np.abs(np.diff(mids)).argmax() * self.duration / len(mids)) - 60)
 
-    def seek(self, to: float) -> None:
-        """Jump: an int is a row's number, a float from 0.0 to 1.0 a fraction of the whole.
+    def seek(self, row: int) -> None:
+        """Jump to a row.
 
         Raises:
-            ValueError: for what lies outside the recording.
+            ValueError: for one that the recording does not have.
         """
-        last = self.length - 1
-        row = to if isinstance(to, int) else round(to * last) if 0 <= to <= 1 else -1
-        if not 0 <= row <= last:
-            raise ValueError(f"the recording has no place {to!r}: give a row from 0 to {last}, or a fraction from 0.0 to 1.0")
+        if not 0 <= row < self.length:
+            raise ValueError(f"the recording has no row {row}: give one from 0 to {self.length - 1}")
         with self._lock:
             self._jump = row
         self._changed()

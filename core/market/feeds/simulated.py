@@ -6,9 +6,7 @@ feed its settings can be changed while it runs.
 """
 
 import math
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -171,25 +169,15 @@ class SimulatedFeed(PlayedFeed):
         lead: rows that are played at once at the start.
         start_ms: time of the first row (by default such that the lead ends now).
         key: distinguishes two markets of one seed.
-        clock: monotonic seconds.
 
     Raises:
         ValueError: for a speed that is not above 0.
     """
 
     def __init__(
-        self,
-        seed: int,
-        *,
-        speed: float | None = 1.0,
-        lead: int = 0,
-        start_ms: int | None = None,
-        key: str | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, seed: int, *, speed: float | None = 1.0, lead: int = 0, start_ms: int | None = None, key: str | None = None
     ) -> None:
-        super().__init__(
-            key=key or f"simulated/{seed}", market="simulated", playing=FeedState.SIMULATING, speed=speed, clock=clock
-        )
+        super().__init__(key=key or f"simulated/{seed}", market="simulated", playing=FeedState.SIMULATING, speed=speed)
         self.seed = seed
         self._process = MarketProcess(seed)
         self.tick = 1 / TICKS
@@ -198,25 +186,9 @@ class SimulatedFeed(PlayedFeed):
         self._step = 0
         self._start_ms = start_ms
 
-    @property
-    def settings(self) -> MarketSettings:
-        """The settings from the next step on."""
-        return self._settings
-
-    @property
-    def position(self) -> int:
-        """Steps so far."""
-        return self._step
-
-    def adjust(self, **settings: float) -> MarketSettings:
-        """Change some of the settings, from the next step on; may be called from any thread.
-
-        Raises:
-            ValueError: for a value out of its range (see `MarketSettings`).
-        """
-        with self._lock:
-            self._settings = replace(self._settings, **settings)  # type: ignore[arg-type]  # a spread is whole ticks
-            return self._settings
+    def adjust(self, settings: MarketSettings) -> None:
+        """Change the settings, from the next step on; may be called from any thread."""
+        self._settings = settings
 
     def _at_once(self, state: FeedState) -> list[FeedEvent]:
         events = [event for _ in range(self._lead) for event in self._row(state)]

@@ -1,6 +1,7 @@
 """Reads files in a process of its own, whose memory and time are bounded: a small file can be made to take hours or gigabytes."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,15 +24,15 @@ def limits_for(files: Mapping[str, Path]) -> Budget:
     return Budget(seconds=min(900, 20 + 5 * (size >> 20)), mib=MIB)
 
 
-def inspect(files: Mapping[str, Path], *, progress: Progress | None = None, limits: Budget | None = None) -> Inspection:
-    """As `conversion.inspect`, within limits, by the files' size where None.
+def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> Inspection:
+    """As `conversion.inspect`, within limits by the files' size.
 
     The process ends with this call, also where `progress` raises.
 
     Raises:
         FormatError: also where a limit is reached, or enough files are being read already.
     """
-    seen = _run(inspect_here, files, {}, limits or limits_for(files), progress)
+    seen = _run(inspect_here, files, {}, limits_for(files), progress)
     return Inspection(**seen | {"problems": tuple(RowProblem(**one) for one in seen["problems"])})
 
 
@@ -42,20 +43,19 @@ def convert(
     *,
     market: str,
     progress: Progress | None = None,
-    limits: Budget | None = None,
 ) -> FileSummary:
-    """As `conversion.convert`, within limits and ended as `inspect` is; a process that is ended leaves nothing.
+    """As `conversion.convert`, in twice an inspection's time, as rows are written too; a process that is ended leaves nothing.
 
     Args:
-        seen: what `inspect` said of the files. limits: twice an inspection's where None, as rows are written too.
+        seen: what `inspect` said of the files.
 
     Raises:
         FormatError: as of `inspect`, and where the disk refuses.
     """
-    limits = limits or Budget(seconds=2 * limits_for(files).seconds, mib=MIB)
+    limits = limits_for(files)
     options = {"path": str(path.resolve()), "market": market, "seen": vars(seen) | {"problems": (), "notes": ()}}
     try:
-        return FileSummary(**_run(convert_here, files, options, limits, progress))
+        return FileSummary(**_run(convert_here, files, options, replace(limits, seconds=2 * limits.seconds), progress))
     finally:
         remove_leftovers(path.parent, f".*.{path.name}.part")
 

@@ -45,12 +45,11 @@ from core.market.formats.readers import (
     lobster_kind,
 )
 from core.market.formats.tables import Faults, FormatError
-from core.market.grid import carry_ms, count_pauses, grid_rows, on_grid
+from core.market.grid import DAY_MS, carry_ms, count_pauses, grid_rows, on_grid
 from core.market.store.index import recording_of
 from core.market.store.segments import TRADES, is_segment, segment_path, write_table
 from core.market.store.trades import trades_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows
-from core.market.times import DAY_MS
 from core.messages import N_, compose
 
 NAMED_FAULTS: Final = 50

@@ -56,7 +56,7 @@ class ColumnMap(BookFormat):
 
     Attributes:
         time: column of a book's time. level: columns of a level by its number: ask price and size, bid price and size.
-        first: number of the best level. fixed: unit of prices that are all whole and beyond any market's; 1 for none.
+        first: number of the best level. fixed: prices a unit of money, where all are whole and beyond any market's; 1 for none.
     """
 
     time: str
@@ -96,7 +96,7 @@ DATABENTO: Final = ColumnMap(
     time="ts_recv",
     level=("ask_px_{:02}", "ask_sz_{:02}", "bid_px_{:02}", "bid_sz_{:02}"),
     first=0,
-    fixed=1e-9,
+    fixed=1e9,
 )
 """Ten levels a side after each event, prices as decimals or in billionths (databento.com/docs, schema mbp-10)."""
 LOBSTER: Final = BookFormat(
@@ -110,8 +110,8 @@ FI2010: Final = BookFormat(
 MAPS: Final = (OWN, TARDIS, DATABENTO)
 INDEX_NAMES: Final = ("", "__index_level_0__", "unnamed: 0", "index", "time", "datetime", "date", "ts", "ts_event")
 """Columns that have a book's time where the format's own is missing, as pandas writes an index of times."""
-NO_PRICE: Final = 9_000_000_000.0
-"""Dollars, above which a price in billionths is Databento's word for none."""
+NO_PRICE: Final = 9e18
+"""Billionths, from which on a price is Databento's word for none."""
 FORMATS: Final = {form.key: form for form in (*MAPS, LOBSTER, FI2010)}
 SAYS_WHO: Final = {
     **dict.fromkeys(("symbol", "market", "instrument", "ticker", "pair"), "symbol"),
@@ -187,9 +187,9 @@ class MappedSource(Source):
                 faults.append((np.array([row]), why_not(cell, self.time)))
             self._hear(part)
             values = part.values[good]
-            if self.form.fixed < 1 and len(values):
+            if self.form.fixed > 1 and len(values):
                 scaled = in_fixed_point(values) if scaled is None else scaled
-                values = _from_fixed_point(values, self.form.fixed) if scaled else values
+                values = _in_money(values, self.form.fixed, NO_PRICE) if scaled else values
             yield BookBatch(timestamps=times[good], values=values, rows=part.rows[good], faults=faults, done=part.done)
 
     def _hear(self, part: NumberRows) -> None:
@@ -206,12 +206,12 @@ def in_fixed_point(values: FloatArray) -> bool:
     return len(prices) > 0 and bool((prices % 1 == 0).all()) and float(np.median(prices)) > 1e6
 
 
-def _from_fixed_point(values: FloatArray, unit: float) -> FloatArray:
-    """Prices in units of money, levels without one as NaN."""
+def _in_money(values: FloatArray, per: float, empty: float) -> FloatArray:
+    """Prices, so many of which are one of money; levels whose price is `empty` or more, on either side of 0, as NaN."""
     money = values.copy()
-    money[:, PRICES] = np.round(money[:, PRICES] * unit, 9)
-    empty = money[:, PRICES] > NO_PRICE
-    money[:, PRICES][empty] = money[:, SIZES][empty] = np.nan
+    money[:, PRICES] /= per
+    missing = np.abs(values[:, PRICES]) >= empty
+    money[:, PRICES][missing] = money[:, SIZES][missing] = np.nan
     return money
 
 
@@ -223,6 +223,7 @@ def too_few_levels(name: str, count: int) -> FormatError:
 # -- LOBSTER: an order book file and the message file of the same rows ---------------------------------------------------------
 
 NEW_YORK: Final = ZoneInfo("America/New_York")
+A_DOLLAR: Final = 1e4
 DUMMY: Final = 9_999_999_999
 MESSAGE_FIELDS: Final = 6
 EXECUTIONS: Final = (4, 5)
@@ -272,8 +273,8 @@ class LobsterSource(Source):
         near = not priced.any()
         for books in tables.csv_rows(self.path, self.name, self.width):
             both, here, there = np.intersect1d(rows[sound], books.rows, return_indices=True)
-            here, dollars = np.flatnonzero(sound)[here], _in_dollars(books.values[there])
-            price = values[here, 4] / 1e4
+            here, dollars = np.flatnonzero(sound)[here], _in_money(books.values[there], A_DOLLAR, DUMMY)
+            price = values[here, 4] / A_DOLLAR
             with np.errstate(invalid="ignore"):
                 inside = (price >= np.fmin.reduce(dollars[:, 2::4], axis=1)) & (price <= np.fmax.reduce(dollars[:, 0::4], axis=1))
             near = near or bool((inside & priced[here]).any())
@@ -286,21 +287,11 @@ class LobsterSource(Source):
             raise FormatError("no message of {file} has a price within the books of {book}: they do not belong together", **about)
         faults.append((np.setdiff1d(rows, silent), compose("has a message, but no line in the order book")))
         trades = [
-            Trade(price=price / 1e4, size=size, side="buy" if direction < 0 else "sell", exchange_ms=int(when))
+            Trade(price=price / A_DOLLAR, size=size, side="buy" if direction < 0 else "sell", exchange_ms=int(when))
             for when, kind, (_, _, _, size, price, direction) in zip(times, values[:, 1], values.tolist(), strict=True)
             if kind in EXECUTIONS
         ]
         yield BookBatch(timestamps=times[:0], values=np.zeros((0, self.width)), rows=rows[:0], faults=faults, trades=trades)
-
-
-def _in_dollars(values: FloatArray) -> FloatArray:
-    """Prices in dollars; levels that are empty as NaN. LOBSTER's order of columns is ours."""
-    dollars = values.copy()
-    dollars[:, PRICES] /= 1e4
-    empty = np.abs(values[:, PRICES]) >= DUMMY
-    dollars[:, PRICES][empty] = np.nan
-    dollars[:, SIZES][empty] = np.nan
-    return dollars
 
 
 def lobster_kind(path: Path) -> str:

@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from core.market.book import LEVELS, STEP_MS
+from core.market.book import LEVELS, STEP_MS, BookError
 from core.market.store.places import RecordingFile, files_at, files_below, library_folder
 from core.market.store.writer import POINTS, FileSummary, footer_summary, summary_of
 from core.market.times import UNKNOWN, milliseconds, plausible
-from core.messages import BadValue, Refusal, compose, first_line
+from core.messages import BadValue, compose, first_line
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "recordings"
 """Folder of the recordings that come with the app."""
@@ -35,10 +35,6 @@ NEEDED: Final = ("timestamp", "ask_price_1", "bid_price_1")
 _SEGMENT: Final = re.compile(r"(?P<day>.*(?:^|/)\d{4}-\d{2}-\d{2})/\d{2}/rows_\d+(_\d+)?\.parquet$")
 _OTHER: Final = re.compile(r"(trades|updates|events|depth|calls|predictions|lost)_\d+(_\d+)?\.parquet$")
 _DATE: Final = re.compile(r"[_-]?(250ms|native\w*)?[_-]*\d{4}-?\d{2}-?\d{2}.*$")
-
-
-class RecordingError(Refusal, ValueError):
-    """A recording, or the index of the bundled ones, is missing or malformed; the message says which."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,14 +116,14 @@ def recordings(folder: Path = FOLDER) -> tuple[Recording, ...]:
     """All recordings that come with the app, by their index; the first is the default.
 
     Raises:
-        RecordingError: where the index cannot be read, or is none.
+        BookError: where the index cannot be read, or is none.
     """
     path = folder / INDEX
     try:
         return tuple(_of_index(entry, folder) for entry in json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = getattr(error, "strerror", None) or repr(error)
-        raise RecordingError("{file} does not list the bundled recordings: {reason}", file=path, reason=why) from error
+        raise BookError("{file} does not list the bundled recordings: {reason}", file=path, reason=why) from error
 
 
 def _of_index(entry: dict[str, Any], folder: Path) -> Recording:
@@ -146,7 +142,7 @@ def bundled_recordings() -> list[Recording]:
     """The same, with the numbers of their files.
 
     Raises:
-        RecordingError: where their index cannot be read.
+        BookError: where their index cannot be read.
     """
     sizes = {
         one.name: sum(file.size for file in files_at(FOLDER, one.path, FOLDER / "trades" / one.path.name)) for one in recordings()
@@ -158,14 +154,14 @@ def find_recording(name: str) -> Recording:
     """The recording of that name, as links hold it: a bundled one, or one of the library's folder.
 
     Raises:
-        RecordingError: where there is none, which lists the bundled ones, or its files cannot be read.
+        BookError: where there is none, which lists the bundled ones, or its files cannot be read.
     """
     known = {one.name: one for one in recordings()}
     one = known.get(name) or entry_of(library_folder(), name)
     if one is None:
-        raise RecordingError("there is no recording {name!r}: choose one of {names}", name=name, names=", ".join(known))
+        raise BookError("there is no recording {name!r}: choose one of {names}", name=name, names=", ".join(known))
     if one.problem:
-        raise RecordingError(one.problem)
+        raise BookError(one.problem)
     return one
 
 
@@ -260,7 +256,7 @@ def _csv_summary(opened: IO[bytes]) -> FileSummary:
 def _parquet_summary(opened: IO[bytes]) -> FileSummary:
     with pq.ParquetFile(opened) as parquet:
         known = footer_summary(parquet.metadata)
-        if known is not None and plausible(np.array([known.start_ms, known.end_ms])).all():
+        if known is not None and plausible([known.start_ms, known.end_ms]).all():
             return known
         names = parquet.schema_arrow.names
         _need(names)

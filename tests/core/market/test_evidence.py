@@ -71,7 +71,7 @@ def test_every_method_speaks_of_every_moment_of_a_real_window() -> None:
     one = recordings()[0]
     rows, entry = read_market([one.path]), predictor.market(one.name)
     levels = rows.levels[400 : 400 + predictor.window]
-    probabilities, maps = predictor.attention(levels, entry)
+    probabilities, maps = predictor.attention(predictor.inputs(levels[None], entry), entry)
     found = explain_window(predictor, entry, levels, head=0, label=1)
     assert set(found.importance) == set(METHODS)
     assert all(values.shape == (predictor.window,) for values in found.importance.values())

@@ -169,14 +169,14 @@ def test_a_failure_is_handed_out_until_it_is_restarted(predictor: Predictor, loo
         return MarketSession(feeds[-1], predictor)
 
     failed = hub.watch("ann", "one", start)
-    wait_until(lambda: failed.view().status is Status.FAILED)
+    wait_until(lambda: failed.status_now()[0] is Status.FAILED)
     assert hub.watch("bob", "one", never) is failed
-    assert failed.view().message == "No such market."
+    assert failed.status_now()[1] == "No such market."
     hub.restart("one")
     anew = hub.watch("ann", "one", start)
     assert anew is not failed
     wait_until(lambda: anew.step == 30)
-    assert anew.view().status is Status.REPLAYING
+    assert anew.status_now()[0] is Status.REPLAYING
 
 
 def test_two_who_start_a_failed_feed_again_at_once_start_it_once(predictor: Predictor, loop: BackgroundLoop) -> None:
@@ -188,7 +188,7 @@ def test_two_who_start_a_failed_feed_again_at_once_start_it_once(predictor: Pred
         return MarketSession(feeds[-1], predictor)
 
     failed = hub.watch("ann", "one", start)
-    wait_until(lambda: failed.view().status is Status.FAILED)
+    wait_until(lambda: failed.status_now()[0] is Status.FAILED)
     hub.restart("one", failed)
     anew = hub.watch("ann", "one", start)
     hub.restart("one", failed)
@@ -204,9 +204,9 @@ def test_the_same_session_may_be_started_anew(predictor: Predictor, loop: Backgr
         hub.restart(feed.key)
         assert hub.watch("ann", feed.key, lambda: session) is session
     wait_until(lambda: (feed.opened, feed.closed) == (4, 3) or feed.opened == feed.closed + 1)
-    wait_until(lambda: session.view().status is Status.REPLAYING)
+    wait_until(lambda: session.status_now()[0] is Status.REPLAYING)
     feed.script = []
-    assert session.view().message == ""
+    assert session.status_now()[1] == ""
 
 
 def test_a_session_that_cannot_be_made_leaves_nothing(predictor: Predictor, loop: BackgroundLoop) -> None:

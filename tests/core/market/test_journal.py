@@ -18,14 +18,14 @@ from core import checkpoints
 from core.cli import main
 from core.market.answers.one_answer import RIVALS
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Recalibrated
-from core.market.book import FILE_COLUMNS, BookRows
+from core.market.book import FILE_COLUMNS, BookError, BookRows
 from core.market.events import Confirmed, Gap, Row
 from core.market.features import transform
 from core.market.feeds.protocol import Clock
 from core.market.follower import Follower
 from core.market.grid import DAY_MS, HOUR_MS
 from core.market.leads import leads_here
-from core.market.made_again import JournalError, MadeAgain, known_predictors, make_again
+from core.market.made_again import MadeAgain, known_predictors, make_again
 from core.market.predictor import MarketCard, Predictions, Predictor
 from core.market.recorder import SessionRecording, record
 from core.market.session import MarketSession
@@ -524,5 +524,5 @@ def test_the_command_says_how_many_are_equal_and_ends_with_what_came_of_it(
         assert main(["verify", named, "--json"]) == 2
         out, problem = capsys.readouterr()
         assert out == "" and len(problem.strip().splitlines()) == 1
-    with pytest.raises(JournalError, match="has no journal of predictions"):
+    with pytest.raises(BookError, match="has no journal of predictions"):
         again([file], shelf)

@@ -63,7 +63,7 @@ def test_batches_do_not_change_answers(predictor: Predictor) -> None:
 
 def test_attention_gives_the_same_probabilities_and_named_maps(predictor: Predictor) -> None:
     entry = predictor.markets["testville"]
-    p, maps = predictor.attention(ROWS.levels[100:124], entry)
+    p, maps = predictor.attention(predictor.inputs(ROWS.levels[None, 100:124], entry), entry)
     np.testing.assert_allclose(p, predictor.predict(ROWS.levels[None, 100:124], entry).probabilities[0], atol=1e-6)
     assert {name: weights.shape for name, weights in maps.items()} == {
         "time-to-time 1": (1, 24, 24), "feature-to-feature 1": (1, 8, 8),

@@ -11,7 +11,8 @@ from core.market.events import Row, Trade
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange
 from core.market.follower import Follower
-from core.market.recorder import EventRecorder, RecordingProgress, record
+from core.market.recorder import EventRecorder, RecordingStatus, record
+from core.market.session_view import Status
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
@@ -67,22 +68,22 @@ def test_a_killed_recordings_journal_gives_back_deep_rows_and_shallow_ones(tmp_p
 def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
     one = find_recording("binance_spot_ethusdt_2024-08-08")
     feed = PlayedOnce(one.path, market=one.market, speed=None)
-    reports: list[RecordingProgress] = []
+    reports: list[RecordingStatus] = []
     files = virtually(record(feed, tmp_path, Silent(), on_progress=reports.append))
     assert [len(read_rows(path)) for path in files] == [1_377]
     again, first = read_market(files), read_rows(one.path)
     np.testing.assert_array_equal(again.levels, first.levels)
     np.testing.assert_array_equal(again.timestamps, first.timestamps)
     assert [trade for path in files for trade in read_trades(path)] == read_trades(one.path)
-    assert (reports[-1].rows, reports[-1].state) == (1_377, FeedState.ENDED)
+    assert (reports[-1].rows, reports[-1].feed[0]) == (1_377, Status.ENDED)
 
 
 def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with BybitServer() as server:
-            enough, reports = asyncio.Event(), list[RecordingProgress]()
+            enough, reports = asyncio.Event(), list[RecordingStatus]()
 
-            def note(progress: RecordingProgress) -> None:
+            def note(progress: RecordingStatus) -> None:
                 reports.append(progress)
                 if progress.rows >= 6:
                     enough.set()
@@ -95,7 +96,7 @@ def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> 
             recording_it.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await recording_it
-            assert reports[-1].state is FeedState.LIVE
+            assert reports[-1].feed[0] in (Status.LIVE, Status.WARMING)
 
     virtually(scenario())
     rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
@@ -142,4 +143,4 @@ def test_a_feed_faster_than_the_disk_lets_writing_end(tmp_path: Path) -> None:
         recorder, follower = EventRecorder(writer, wall=False), Follower(silent := Silent(), silent.market(""))
         follow(follower, recorder, [Row(START_MS, simulated_books(1)[0])])
         recorder.write_down()
-        assert (writer.rows, recorder.waiting) == (1, 1)
+        assert writer.rows == 1

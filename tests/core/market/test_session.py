@@ -15,9 +15,10 @@ from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.situations import Situation
+from core.market.meters import REGISTRY, STAGES
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, MarketSession
-from core.market.session_view import STAGES, Status
+from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, Step, books, finished, replaying, running, wait_until
 from tests.core.market.helpers import HEADS, confirmed, frame_from_rows, random_book, real_rows, with_hole, with_stall
 
@@ -66,7 +67,7 @@ def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor
     assert np.array_equal(session.view().timestamps, rows.timestamps)
     for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
         same_scores(session, head, expected)
-    assert session.view().status is Status.ENDED
+    assert session.status_now()[0] is Status.ENDED
 
 
 def test_the_feeds_name_picks_the_markets_entry(predictor: Predictor) -> None:
@@ -103,10 +104,10 @@ def test_old_rows_are_let_go_and_the_rest_stays_whole(predictor: Predictor, monk
 @pytest.mark.parametrize("count", [0, 1, 23, 24, 60])
 def test_warm_up_counts_to_a_window(predictor: Predictor, loop: BackgroundLoop, count: int) -> None:
     session = running(loop, predictor, ScriptedFeed(replaying(ROWS[:count])))
-    wait_until(lambda: session.step == count and session.view().status is not Status.CONNECTING)
+    wait_until(lambda: session.step == count and session.status_now()[0] is not Status.CONNECTING)
     view = session.view()
     assert view.warm == min(count, 24)
-    assert view.status is (Status.WARMING if count < 24 else Status.REPLAYING)
+    assert session.status_now()[0] is (Status.WARMING if count < 24 else Status.REPLAYING)
     assert len(view.predictions) == max(0, count - 23)
 
 
@@ -115,7 +116,7 @@ def test_a_gap_starts_the_warm_up_anew(predictor: Predictor, loop: BackgroundLoo
     session = running(loop, predictor, feed, 40)
     feed.send(GAP)
     wait_until(lambda: session.view().warm == 0)
-    assert session.view().status is Status.WARMING
+    assert session.status_now()[0] is Status.WARMING
     feed.send(*books(ROWS[40:60]))
     wait_until(lambda: session.step == 60)
     assert session.view().warm == 20
@@ -123,7 +124,7 @@ def test_a_gap_starts_the_warm_up_anew(predictor: Predictor, loop: BackgroundLoo
     wait_until(lambda: session.step == 70)
     view = session.view()
     assert view.warm == 24
-    assert view.status is Status.REPLAYING
+    assert session.status_now()[0] is Status.REPLAYING
     # rows 40 to 62 are not predicted on; 63 is the first to end a window after the gap
     assert view.predictions["timestamp"].tolist() == ROWS.timestamps[[*range(23, 40), *range(63, 70)]].tolist()
     np.testing.assert_allclose(
@@ -196,19 +197,19 @@ def test_after_winding_back_the_tape_holds_the_new_trades_alone(predictor: Predi
 def test_a_feeds_state_and_words_are_shown_as_they_are(predictor: Predictor, loop: BackgroundLoop, state: FeedState) -> None:
     said = StatusChange(state=state, message="One sentence.")
     session = running(loop, predictor, ScriptedFeed([*replaying(ROWS[:30]), said]))
-    wait_until(lambda: session.step == 30 and session.view().message != "")
-    assert (session.view().status.value, session.view().message) == (state.value, "One sentence.")
+    wait_until(lambda: session.step == 30 and session.status_now()[1] != "")
+    assert session.status_now() == (Status(state.value), "One sentence.")
 
 
 def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, loop: BackgroundLoop) -> None:
     live = StatusChange(state=FeedState.LIVE)
     feed = ScriptedFeed([live], clock="wall")
     session = running(loop, predictor, feed)
-    wait_until(lambda: session.view().status is Status.WARMING)  # live, and no book yet: that is not stale
+    wait_until(lambda: session.status_now()[0] is Status.WARMING)  # live, and no book yet: that is not stale
     feed.send(*books(ROWS[:1], received_ns=time.time_ns() - 9_000_000_000))
-    wait_until(lambda: session.view().status is Status.STALE)
+    wait_until(lambda: session.status_now()[0] is Status.STALE)
     feed.send(*books(ROWS[1:2]))
-    wait_until(lambda: session.view().status in (Status.WARMING, Status.LIVE))
+    wait_until(lambda: session.status_now()[0] in (Status.WARMING, Status.LIVE))
 
 
 def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predictor, loop: BackgroundLoop) -> None:
@@ -224,15 +225,15 @@ def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predic
     assert session.lag_ms is None
     loop.submit(session.run())
     wait_until(lambda: session.lag_ms == pytest.approx(300, abs=1))
-    assert session.status_now()[1] == session.view().message == ""
+    assert session.status_now()[1] == ""
     feed.send(*sent(20, 2_400))
     wait_until(lambda: session.lag_ms == pytest.approx(2_400, abs=1))
-    assert "by its books' own time, or one of the two clocks is wrong" in session.status_now()[1] == session.view().message
+    assert "by its books' own time, or one of the two clocks is wrong" in session.status_now()[1]
     assert [(one.kind, one.amount, one.short()) for one in session.situations()] == [(Situation.LAGGING, 2.4, "lagging 2.4 s")]
     feed.send(*sent(20, -3_200))
     wait_until(lambda: session.lag_ms == pytest.approx(-3_200, abs=1))
-    assert "by its books' own time, or one of the two clocks is wrong" in session.status_now()[1] == session.view().message
-    assert [(one.kind, one.amount) for one in session.view().situations] == [(Situation.AHEAD, 3.2)]
+    assert "by its books' own time, or one of the two clocks is wrong" in session.status_now()[1]
+    assert [(one.kind, one.amount) for one in session.situations()] == [(Situation.AHEAD, 3.2)]
     feed.send(*sent(20, 3_600_400))
     wait_until(lambda: session.lag_ms == pytest.approx(3_600_400, abs=1))
     assert str(session.situations()[0].words("{time}")) == "lagging 1 h since {time}"
@@ -246,22 +247,22 @@ def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predic
 def test_a_feed_that_fails_says_why_once_all_is_written_down(predictor: Predictor) -> None:
     session = finished(predictor, [*replaying(ROWS[:60]), FeedFailed("Binance has no market 'XYZ'.")])
     view = session.view()
-    assert (view.status, view.message) == (Status.FAILED, "Binance has no market 'XYZ'.")
+    assert session.status_now() == (Status.FAILED, "Binance has no market 'XYZ'.")
     assert view.step == 60
     assert len(view.predictions) == 37
 
 
 def test_a_feed_that_ends_has_ended(predictor: Predictor) -> None:
-    assert finished(predictor, replaying(ROWS[:30])).view().status is Status.ENDED
+    assert finished(predictor, replaying(ROWS[:30])).status_now()[0] is Status.ENDED
     said = StatusChange(state=FeedState.ENDED, message="That was all.")
-    view = finished(predictor, [*replaying(ROWS[:30]), said]).view()
-    assert (view.status, view.message, view.step) == (Status.ENDED, "That was all.", 30)
+    session = finished(predictor, [*replaying(ROWS[:30]), said])
+    assert (*session.status_now(), session.step) == (Status.ENDED, "That was all.", 30)
 
 
 def test_a_fault_of_the_program_stops_the_session_and_is_shown(predictor: Predictor, caplog: pytest.LogCaptureFixture) -> None:
     session = finished(predictor, [*replaying(ROWS[:30]), ZeroDivisionError("oh")])
-    assert session.view().status is Status.FAILED
-    assert "ZeroDivisionError" in session.view().message
+    assert session.status_now()[0] is Status.FAILED
+    assert "ZeroDivisionError" in session.status_now()[1]
     assert "oh" in caplog.text
 
 
@@ -271,8 +272,8 @@ def test_a_fault_in_the_model_stops_session_and_feed(predictor: Predictor, monke
     session = MarketSession(feed, predictor)
     monkeypatch.setattr(predictor, "predict", lambda *_: 1 / 0)
     asyncio.run(asyncio.wait_for(session.run(), 20))
-    assert session.view().status is Status.FAILED
-    assert "ZeroDivisionError" in session.view().message
+    assert session.status_now()[0] is Status.FAILED
+    assert "ZeroDivisionError" in session.status_now()[1]
     assert (feed.opened, feed.closed) == (1, 1)
 
 
@@ -289,7 +290,7 @@ def test_on_the_wall_clock_a_standing_book_is_carried(predictor: Predictor, loop
     assert abs(time.time() * 1e3 - view.timestamps[-1]) < 5_000
     steps = session.step
     feed.send(StatusChange(state=FeedState.RECONNECTING, gap=True))
-    wait_until(lambda: session.view().status is Status.RECONNECTING)
+    wait_until(lambda: session.status_now()[0] is Status.RECONNECTING)
     wait_until(lambda: session.view().warm == 0)
     assert session.step - steps <= 2  # while it reconnects, no row is made up
 
@@ -309,25 +310,28 @@ def test_rows_before_a_new_book_are_of_the_old_one(predictor: Predictor) -> None
     assert view.heard_ms == received[1] / 1e6  # the last book was asked for
 
 
+def seconds(label: str, stage: str, what: str = "count") -> float:
+    return REGISTRY.get_sample_value(f"observatory_stage_seconds_{what}", {"feed": label, "stage": stage}) or 0.0
+
+
 def test_latency_is_measured_on_new_books(predictor: Predictor) -> None:
-    session = finished(predictor, replaying(ROWS[:60]), together=1)
-    counts, sums = zip(*(session.latencies.histogram(stage) for stage in STAGES), strict=True)
-    (batches,) = {buckets[-1][1] for buckets in counts}
-    assert 0 < batches <= session.latencies.predictions and min(sums) >= 0
-    assert sums[STAGES.index("total")] >= sums[STAGES.index("model")]
-    assert MarketSession(ScriptedFeed([]), predictor).latencies.histogram("total") == ([(b, 0.0) for b, _ in counts[0]], 0.0)
+    finished(predictor, replaying(ROWS[:60]), together=1, key="live/new_books/X")
+    (batches,) = {seconds("new_books", stage) for stage in STAGES}
+    sums = {stage: seconds("new_books", stage, "sum") for stage in STAGES}
+    assert 0 < batches <= 60 - predictor.window + 1 and min(sums.values()) >= 0
+    assert sums["total"] >= sums["model"]
 
 
 def test_an_old_book_carried_on_does_not_count_as_slow(predictor: Predictor, loop: BackgroundLoop) -> None:
     """A quiet market is not a slow program: rows that repeat a book are left out."""
     old = books(ROWS[:1], received_ns=time.time_ns() - 7_000_000_000)
-    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *old], clock="wall")
+    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *old], clock="wall", key="live/old_book/X")
     session = running(loop, predictor, feed, predictor.window + 4)
     assert len(session.view().predictions) >= 4
-    assert session.latencies.histogram("feed")[0][-1][1] == 0
+    assert seconds("old_book", "feed") == 0
     feed.send(*books(ROWS[1:2]))
-    wait_until(lambda: session.latencies.histogram("feed")[0][-1][1] > 0)
-    assert session.latencies.histogram("feed")[1] < 5
+    wait_until(lambda: seconds("old_book", "feed") > 0)
+    assert seconds("old_book", "feed", "sum") < 5
 
 
 # -- once more ------------------------------------------------------------------------------------------------------------
@@ -351,7 +355,7 @@ def test_run_again_on_the_wall_clock_it_warms_up_anew(predictor: Predictor, loop
     loop.submit(session.run()).result(20)
     feed.script, feed.ends = [StatusChange(state=FeedState.LIVE)], False
     loop.submit(session.run())
-    wait_until(lambda: session.view().status is Status.WARMING)
+    wait_until(lambda: session.status_now()[0] is Status.WARMING)
     steps = session.step
     time.sleep(0.6)
     assert session.step == steps  # the old book is not carried into the new run
@@ -386,10 +390,10 @@ def test_a_market_that_stands_still_is_named_and_not_scored(predictor: Predictor
     quiet = with_stall(ROWS[:130], 99, 600)
     feed = ScriptedFeed(replaying(quiet[:650]))
     session = running(loop, predictor, feed, 650)
-    assert session.view().status is Status.STALLED
+    assert session.status_now()[0] is Status.STALLED
     same_scores(session, 0, evaluate(predictor, quiet[:650], session.entry)[0])
     feed.send(*books(quiet[650:]))
     wait_until(lambda: session.step == len(quiet))
-    assert session.view().status is Status.REPLAYING
+    assert session.status_now()[0] is Status.REPLAYING
     feed.send(GAP, *books(quiet[-1:]))
-    wait_until(lambda: session.view().status is Status.WARMING)
+    wait_until(lambda: session.status_now()[0] is Status.WARMING)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from core.market import session as session_module
+from core.market.answers import scoreboard
 from core.market.answers.intervals import spaced
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.book import BookRows, price_tick
@@ -154,8 +155,11 @@ def naive_trades(rows: BookRows, calls: dict[int, int], horizon: int) -> list[fl
     return [len(results), float(np.mean(results)), -float(low)]
 
 
-def test_scores_in_a_frame_are_of_the_rows_that_it_has(predictor: Predictor, loop: BackgroundLoop) -> None:
+def test_scores_in_a_frame_are_of_the_rows_that_it_has(
+    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the answers; of fewer than ten outcomes that do not overlap there is a count alone."""
+    monkeypatch.setattr(scoreboard, "TAKER_STEPS", 1)
     rows = random_book(200, 3)
     session = running(loop, predictor, ScriptedFeed(replaying(rows)), 200)
     screen = Screen.empty()

@@ -15,7 +15,7 @@ from core import checkpoints
 from core.checkpoints import sha256
 from core.cli import main
 from core.market.answers.naive import NAIVE
-from core.market.answers.predictions import predict_rows, score_head
+from core.market.answers.predictions import predict_rows
 from core.market.book import BookRows
 from core.market.features import Constants
 from core.market.predictor import POOLED, Predictor
@@ -279,7 +279,7 @@ def test_a_test_part_may_be_scored_at_every_third_row(folder: Path, card: dict[s
     np.testing.assert_array_equal(third.rows, whole.rows[::3])
     np.testing.assert_array_equal(third.truth, whole.truth[::3])
     np.testing.assert_allclose(third.probabilities, whole.probabilities[::3], atol=1e-5)
-    assert score_head(third, entry, 0).summary()["samples"] == np.count_nonzero(third.truth[:, 0] >= 0)
+    assert third.of_head(0).score()["tlob"].samples == np.count_nonzero(third.truth[:, 0] >= 0)
 
 
 def test_a_mirrored_model_of_raw_inputs_is_refused(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,7 @@ def test_a_message_to_its_pixel(calls: list[str], tmp_path: Path, monkeypatch: p
             await asyncio.to_thread(wait_until, lambda: len(server.sockets) > 0)
             for _ in range(5):
                 await server.send(server.step())
-            await asyncio.to_thread(wait_until, lambda: session.latencies.predictions)
+            await asyncio.to_thread(wait_until, lambda: session.follower.newest)
             for _ in range(20):  # a message may come in the middle of a step
                 await _next_step(visitor, session)
                 calls.clear()

@@ -309,7 +309,7 @@ def test_states_of_the_market_travel_with_their_beginning(session: MarketSession
             status = STATUSES.index(Status.INTERRUPTED)
             said = await one.text()
             assert said == {"status": status, "text": "later", "situations": [told]}  # a day that was sent is not sent again
-            assert session.view().situations == (locked,)
+            assert session.situations() == (locked,)
             session._day.known = 180_000, ((60_000, "halted"),)  # a minute is over
             session.feed.send(StatusChange(state=FeedState.LIVE, message="on"))
             assert (await one.text())["day"] == {"until": 180_000, "runs": [[60_000, "halted"]]}

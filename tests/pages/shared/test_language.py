@@ -272,8 +272,8 @@ def test_the_check_sees_raw_strings_and_lets_translated_ones_pass() -> None:
 # fmt: off
 SHOWN_ERRORS = {
     "BadValue", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "EmptyList", "FeedFailed",
-    "FindingError", "FormatError", "GradientError", "JournalError", "MissingModels", "NotAllowed", "OutOfStep",
-    "PictureError", "ReadingError", "RecordingError",
+    "FindingError", "FormatError", "GradientError", "MissingModels", "NotAllowed", "OutOfStep",
+    "PictureError", "ReadingError",
     "TooManyFeeds", "RunError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }
 # fmt: on

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrcoef
 
+from core.market.answers import predictions
 from core.market.answers.predictions import HeadResult, RowPredictions, evaluate, predict_rows
 from core.market.book import BookError, FloatArray
 from core.market.grid import segments
@@ -44,7 +45,8 @@ def test_every_row_equals_the_loop(predictor: Predictor, entry: MarketCard, foun
     np.testing.assert_array_equal(found.calls, answers.calls)
 
 
-def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketCard) -> None:
+def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketCard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predictions, "BATCH", 50)
     told: list[tuple[int, int]] = []
 
     def stop_at_second(done: int, total: int) -> None:
@@ -53,7 +55,7 @@ def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketC
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        predict_rows(predictor, ROWS, entry, batch=50, progress=stop_at_second)
+        predict_rows(predictor, ROWS, entry, progress=stop_at_second)
     assert told == [(50, 331), (100, 331)]
 
 

@@ -21,7 +21,7 @@ async def books(events, count: int) -> list[OrderBookSnapshot]:
 
 def test_it_is_the_market_process_in_time() -> None:
     async def scenario(loop: VirtualLoop) -> None:
-        feed = SimulatedFeed(11, speed=2.0, start_ms=1_000, clock=loop.time)
+        feed = SimulatedFeed(11, speed=2.0, start_ms=1_000)
         market, began = MarketProcess(11), loop.time()
         async with aclosing(feed.events()) as events:
             assert await anext(events) == StatusChange(state=FeedState.SIMULATING)
@@ -37,18 +37,17 @@ def test_it_is_the_market_process_in_time() -> None:
                 assert book.exchange_ms == 1_000 + 250 * step
                 assert loop.time() - began == pytest.approx(0.125 * (step + 1))
             assert trades > 10
-        assert (feed.key, feed.market, feed.clock, feed.position) == ("simulated/11", "simulated", "event", 100)
+        assert (feed.key, feed.market, feed.clock) == ("simulated/11", "simulated", "event")
 
     run_virtually(scenario)
 
 
 def test_a_change_holds_from_the_next_step_on_and_repeats_exactly() -> None:
     async def scenario(loop: VirtualLoop) -> list[np.ndarray]:
-        feed = SimulatedFeed(5, speed=None, clock=loop.time)
+        feed = SimulatedFeed(5, speed=None)
         async with aclosing(feed.events()) as events:
             first = await books(events, 10)
-            settings = feed.adjust(spread_ticks=4, pressure=0.5)
-            assert settings == feed.settings == MarketSettings(spread_ticks=4, pressure=0.5)
+            feed.adjust(MarketSettings(spread_ticks=4, pressure=0.5))
             second = await books(events, 30)
         spreads = [round((book.levels[0] - book.levels[2]) * 100) for book in (*first, *second)]
         assert spreads == [1] * 10 + [4] * 30
@@ -59,7 +58,7 @@ def test_a_change_holds_from_the_next_step_on_and_repeats_exactly() -> None:
 
 def test_the_lead_comes_at_once_and_ends_now() -> None:
     async def scenario(loop: VirtualLoop) -> None:
-        feed = SimulatedFeed(5, lead=128, clock=loop.time)
+        feed = SimulatedFeed(5, lead=128)
         async with aclosing(feed.events()) as events:
             began = loop.time()
             found = await books(events, 128)
@@ -72,8 +71,6 @@ def test_the_lead_comes_at_once_and_ends_now() -> None:
     run_virtually(scenario)
 
 
-def test_a_change_out_of_range_changes_nothing() -> None:
-    feed = SimulatedFeed(5)
+def test_a_setting_out_of_range_is_refused() -> None:
     with pytest.raises(ValueError, match="pressure is 2"):
-        feed.adjust(volatility_bps=3.0, pressure=2)
-    assert feed.settings == MarketSettings()
+        MarketSettings(volatility_bps=3.0, pressure=2)

@@ -49,14 +49,6 @@ class _Jumping(selectors.SelectSelector):
         return ready
 
 
-def run_virtually(scenario: Callable[[VirtualLoop], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine in a fresh virtual loop."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        loop = runner.get_loop()
-        assert isinstance(loop, VirtualLoop)
-        return runner.run(scenario(loop))
-
-
 def all_clocks(loop: VirtualLoop, patch: pytest.MonkeyPatch) -> None:
     """The loop's time is everybody's in the market."""
     day = lambda: BEGAN_NS + int(loop.time() * 1e9)  # noqa: E731
@@ -73,12 +65,15 @@ def all_clocks(loop: VirtualLoop, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(clock.CLOCK, "_anchor_ns", BEGAN_NS)
 
 
+def run_virtually(scenario: Callable[[VirtualLoop], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine in a fresh virtual loop, whose time is everybody's in the market."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner, pytest.MonkeyPatch.context() as patch:
+        loop = runner.get_loop()
+        assert isinstance(loop, VirtualLoop)
+        all_clocks(loop, patch)
+        return runner.run(scenario(loop))
+
+
 def virtually(scenario: Coroutine[Any, Any, T], *, most_s: float = 600.0) -> T:
     """Runs a coroutine as `asyncio.run` does, in virtual time; one that takes longer than `most_s` of it fails."""
-
-    async def timed(loop: VirtualLoop) -> T:
-        with pytest.MonkeyPatch.context() as patch:
-            all_clocks(loop, patch)
-            return await asyncio.wait_for(scenario, most_s)
-
-    return run_virtually(timed)
+    return run_virtually(lambda _loop: asyncio.wait_for(scenario, most_s))

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.formats import bounded, conversion, tables
+from core.market.formats.conversion import Inspection
 from core.market.formats.tables import FormatError
 from core.workers import Budget, unreported
 from tests.core.market.formats.test_conversion import SAMPLE
@@ -57,11 +58,15 @@ def test_a_batch_of_long_lines_is_bounded_by_its_bytes(tmp_path: Path, monkeypat
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems know no such limits")
-def test_time_and_memory_end_the_process_and_not_this_one(slow: dict[str, Path]) -> None:
+def test_time_and_memory_end_the_process_and_not_this_one(slow: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def inspected_within(limits: Budget) -> Inspection:
+        monkeypatch.setattr(bounded, "limits_for", lambda _files: limits)
+        return bounded.inspect(slow)
+
     with pytest.raises(FormatError, match=r"^reading rows.csv.gz takes more than 1 s of the processor: split it$"):
-        bounded.inspect(slow, limits=Budget(seconds=1))
+        inspected_within(Budget(seconds=1))
     with pytest.raises(FormatError, match="takes more memory than it may"):
-        bounded.inspect(slow, limits=Budget(seconds=60, mib=32))
+        inspected_within(Budget(seconds=60, mib=32))
     assert not processes()
 
 
@@ -91,7 +96,9 @@ def written(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path, slow: dict[str, Path]) -> None:
+def test_a_conversion_that_is_ended_leaves_nothing(
+    tmp_path: Path, slow: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = conversion.inspect({SAMPLE.name: SAMPLE})  # says how both are written; what is read ends by its time
     library = tmp_path / "library"
 
@@ -100,8 +107,9 @@ def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path, slow: dict[st
 
     with pytest.raises(InterruptedError):
         bounded.convert({SAMPLE.name: SAMPLE}, library / "left.parquet", found, market="A", progress=gone)
+    monkeypatch.setattr(bounded, "limits_for", lambda _files: Budget(seconds=0.5, mib=16))
     with pytest.raises(FormatError):
-        bounded.convert(slow, library / "slow.parquet", found, market="A", limits=Budget(seconds=1, mib=16))
+        bounded.convert(slow, library / "slow.parquet", found, market="A")
     assert written(library) == []
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from core.checkpoints import sha256
-from core.market.book import STEP_MS, read_rows
+from core.market.book import STEP_MS, BookError, read_rows
 from core.market.grid import on_grid, segments
-from core.market.store.index import FOLDER, Recording, RecordingError, find_recording, recordings
+from core.market.store.index import FOLDER, Recording, find_recording, recordings
 from core.market.store.rows import read_market
 from tests.core.market.helpers import read_trades
 
@@ -46,7 +46,7 @@ def test_trades_lie_about_the_book_of_their_moment() -> None:
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones() -> None:
-    with pytest.raises(RecordingError, match="there is no recording 'x': choose one of binance_spot_nexousdt_2024-07-24, "):
+    with pytest.raises(BookError, match="there is no recording 'x': choose one of binance_spot_nexousdt_2024-07-24, "):
         find_recording("x")
 
 
@@ -64,7 +64,7 @@ ENTRY = json.loads((FOLDER / "recordings.json").read_text(encoding="utf-8"))[0]
 )
 def test_a_malformed_index_is_one_sentence(tmp_path: Path, index: Any) -> None:
     (tmp_path / "recordings.json").write_text(index if isinstance(index, str) else json.dumps(index), encoding="utf-8")
-    with pytest.raises(RecordingError, match="does not list the bundled recordings: ") as raised:
+    with pytest.raises(BookError, match="does not list the bundled recordings: ") as raised:
         recordings(tmp_path)
     assert "\n" not in str(raised.value)
 

@@ -65,5 +65,5 @@ def test_the_librarys_recordings_are_found_by_name_beside_the_bundled(folder: Pa
     assert (one.market, one.rows, one.paths) == ("BTC/USDT", 400, entries(folder)["BTC-USDT/2024-08-09"].paths)
     assert find_recording(SAMPLE.stem).path == SAMPLE
     for name in ("../x", "nothing", "/etc/passwd", "BTC-USDT"):
-        with pytest.raises(index.RecordingError, match="there is no recording"):
+        with pytest.raises(BookError, match="there is no recording"):
             find_recording(name)

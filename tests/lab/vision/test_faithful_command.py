@@ -12,9 +12,9 @@ from core.cli import main
 from core.explain import faithfulness
 from core.vision import seen_samples, sight
 from core.vision.sight import sight_reader
-from core.vision.sight_evidence import METHODS, explain_photograph
 from core.vision.sight_files import SIGHT, SIGHT_FILES, WEIGHTS
 from core.vision.walkthrough import tiles
+from lab.vision.sight_evidence import METHODS, explain_photograph
 
 MEASURED = ("tlob", "vit", "cct", "iiga")
 

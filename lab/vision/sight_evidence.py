@@ -1,6 +1,4 @@
-"""Importance of a photograph's patches for what stands out in it, as `core.explain.faithfulness` tests it, and its sample."""
-
-from collections.abc import Iterator
+"""Importance of a photograph's patches for what stands out in it, as `core.explain.faithfulness` tests it."""
 
 import numpy as np
 import torch
@@ -8,9 +6,7 @@ from torch import Tensor
 
 from attention_light.rollout import fuse_heads, rollout
 from core.explain.faithfulness import ExplainedInput
-from core.vision import seen_samples
-from core.vision.gallery import photograph_gallery
-from core.vision.pictures import Picture, decode
+from core.vision.pictures import Picture
 from core.vision.sight import PATCH, SightReader, normalised
 
 SIDE = 224
@@ -50,12 +46,3 @@ def explain_photograph(reader: SightReader, picture: Picture) -> ExplainedInput:
         parts=(places[:, None] * columns + places[None])[None].to(device),
         importance={name: np.asarray(importance[name], dtype=np.float64) for name in METHODS},
     )
-
-
-def sample(reader: SightReader) -> Iterator[ExplainedInput]:
-    """Explained inputs of the bundled photographs of anything, and of the first garment of each kind."""
-    for name in seen_samples.NAMES:
-        yield explain_photograph(reader, seen_samples.sample(name))
-    kinds = {one.kind: one for one in reversed(photograph_gallery())}
-    for one in kinds.values():
-        yield explain_photograph(reader, decode(one.data, name=one.kind))
