@@ -67,7 +67,7 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
         recordings: ("RECORDER", "changes.delete", "changes.export", "watch_list.limit", "watch_list.make_room"),
         recordings.bounded: ("convert",),
         system: ("hub", "epoch_times"),
-        metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
+        metrics: ("generate_latest",),
     }.items():
         for name in names:
             owner, _, last = name.rpartition(".")
