@@ -130,7 +130,7 @@ def test_where_strangers_may_come_nothing_can_be_changed(folder: Path) -> None:
 
 def test_a_file_is_shown_then_converted(folder: Path, tmp_path: Path) -> None:
     app = open_page(PAGE)
-    ((name, path),) = tardis(tmp_path, read_rows(SAMPLE)[:60]).items()
+    ((name, path),) = tardis(tmp_path, read_rows(SAMPLE)[:60], "binance_book_snapshot_25_2024-08-08_BTCUSDT.csv.gz").items()
     app.file_uploader(key="upload:files").set_value([(name, path.read_bytes(), "application/gzip")])
     ran(app)
     assert "tardis.dev" in words(app) and not folder.exists()
