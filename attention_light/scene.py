@@ -53,7 +53,7 @@ class AttentionScene:
         measures: shares of the answer by name, (n,) over the first kind of tokens, or (n, inputs) over a book's moments.
             The first one lights the stage at rest.
         answer: what the model answers, in words.
-        titles: names of layers and measures for readers.
+        titles: names of layers and measures for readers; of a rollout by its name and kind, such as "rollout time".
         rolled: whether the rollout of each kind's layers is a square of its own.
         choice: layer, head and token that a link names, as the view writes them.
         corner: text in the stage's corner.
@@ -115,6 +115,9 @@ class AttentionScene:
             seen[named] += 1
             yield replace(one, name=f"{one.name} ({seen[named]})") if seen[named] > 1 else one
 
+    def _title(self, layer: Layer) -> str:
+        return self.titles.get(f"{layer.name} {layer.kind}") or self.titles.get(layer.name, layer.name)
+
     def opens(self) -> tuple[int, int, int] | None:
         """Layer, head and query of the strongest pair that means something; None where a measure or `start` lights the stage."""
         if self.measures or self.start is not None or self.choice:
@@ -161,7 +164,7 @@ class AttentionScene:
             "layers": [
                 {
                     "name": one.layer.name,
-                    "title": self.titles.get(one.layer.name, one.layer.name),
+                    "title": self._title(one.layer),
                     "kind": one.layer.kind or first,
                     "of": one.layer.of or one.layer.kind or first,
                     "formula": one.layer.formula,

@@ -305,7 +305,7 @@ class AttentionView {
   name(square) {
     if (square.m !== undefined) return this.measures[square.m].title;
     const layer = this.layers[square.l];
-    if (square.head === "rollout") return this.words.rollout;
+    if (square.head === "rollout") return layer.title === layer.name ? this.words.rollout : layer.title;
     if (square.head === "mean") return `${layer.title}, ${this.words.mean}`;
     return layer.heads > 1 ? `${layer.title}, ${fillIn(this.words.head, { number: square.head + 1 })}` : layer.title;
   }

@@ -30,7 +30,8 @@ def titles(names: Mapping[str, Any]) -> dict[str, str]:
         for kind, title in kinds.items()
         if name.startswith(kind)
     }
-    return layers | {"gradients": _("Integrated gradients"), "moments": _("Rollout to the answer")}
+    rolled = {"rollout time": _("Time-to-time rollout"), "rollout channel": _("Feature-to-feature rollout")}
+    return layers | rolled | {"gradients": _("Integrated gradients"), "moments": _("Rollout to the answer")}
 
 
 def scene_of(

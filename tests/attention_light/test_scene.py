@@ -79,7 +79,11 @@ def test_the_documented_tlob_and_72_heads_stay_under_400_kilobytes() -> None:
     layers = [LayerMaps(name=f"t{i}", weights=maps(1, 128, 128), kind="time") for i in range(4)]
     layers += [LayerMaps(name=f"f{i}", weights=maps(1, 40, 40), kind="channel") for i in range(4)]
     levels = np.random.default_rng(0).random((128, 40))
-    assert len(AttentionScene(stage=BookStage(levels=levels, channels=40), layers=layers).packed()) < 400_000
+    titles = {"t0": "first", "rollout channel": "of channels"}
+    message = AttentionScene(stage=BookStage(levels=levels, channels=40), layers=layers, titles=titles).packed()
+    assert len(message) < 400_000
+    named = [one["title"] for one in opened(message)[0]["layers"]]
+    assert named == ["first", "t1", "t2", "t3", "f0", "f1", "f2", "f3", "rollout", "of channels"]
     layers = [LayerMaps(name=str(i), weights=maps(12, 32, 32)) for i in range(6)]
     words = AttentionScene(
         stage=WordStage(words=["w"] * 32), layers=[LayerMaps(name=str(i), weights=maps(12, 32, 32)) for i in range(6)]
