@@ -19,8 +19,8 @@ LONG_MS = 150_000
 
 
 def rows_recorded(page: Page) -> int:
-    line = page.get_by_text(re.compile(r"^Record(ing|ed): [\d,]+ rows?,")).text_content() or ""
-    return int(re.findall(r"[\d,]+", line)[0].replace(",", ""))
+    line = page.get_by_text(re.compile(r"^Record(ing|ed): .*rows: ")).text_content() or ""
+    return int(re.findall(r"rows: ([\d,]+),", line)[0].replace(",", ""))
 
 
 @pytest.mark.timeout(600)
@@ -30,7 +30,7 @@ def test_a_market_is_recorded_found_and_made_again(new_page: NewPage, app: AppSe
     page.get_by_text("Record this market").click()
     expect(page.get_by_text(re.compile(r"^Recording: "))).to_be_visible(timeout=LONG_MS)
     page.wait_for_function(
-        "enough => Number(document.body.innerText.match(/Recording: ([\\d,]+) rows/)?.[1].replace(/,/g, '')) >= enough",
+        "enough => Number(document.body.innerText.match(/Recording: .*rows: ([\\d,]+),/)?.[1].replace(/,/g, '')) >= enough",
         arg=ENOUGH,
         timeout=LONG_MS,
     )

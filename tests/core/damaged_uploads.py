@@ -37,7 +37,7 @@ CHECKPOINT: Final = "tlob_six"
 def _foreign() -> dict[str, Examples]:
     """By the name of the file that is damaged: all files of its format."""
     rows, found = read_rows(BOOKS / "binance_spot_btcusdt_2024-08-08.parquet")[:60], {}
-    for write in (formats.own_parquet, formats.tardis, formats.lobster):
+    for write in (formats.own_parquet, formats.tardis_day, formats.lobster_day):
         with tempfile.TemporaryDirectory() as folder:
             written = [(name, path.read_bytes()) for name, path in write(Path(folder), rows).items()]
         found |= {name: written for name, _ in written}

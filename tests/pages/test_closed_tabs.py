@@ -31,6 +31,8 @@ async def visits(url: str, count: int) -> None:
                 pass
 
     async with aiohttp.ClientSession() as http:
+        async with http.get(url) as page:  # as a browser does first, from when on the server prepares no more pages
+            assert page.ok
         await asyncio.gather(*(visit(http) for _ in range(count)))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import playwright
 
 from core.market.bands import BandChange, Ladder
-from core.market.session_view import Status, View
+from core.market.session_view import View
 from core.market.stream import BREAK, SCHEMA, SCORES, FrameKind, encode
 from core.words.desk import TEMPERATURES, TOP_PS, next_words
 from tests.core.market.helpers import random_book
@@ -42,7 +42,6 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
     ]
     content = View(
         step=7,
-        status=Status.REPLAYING,
         warm=5,
         scores=scores,
         received_ms=1.5,

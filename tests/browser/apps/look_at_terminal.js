@@ -74,6 +74,8 @@ window.look = (() => {
     const { receive } = await import("/assets/scripts/terminal.js");
     const parent = document.querySelector("#screen");
     await receive({ data: config, parentElement: parent, setTriggerValue() {}, setStateValue() {} });
+    screen().socket = null; // there is no stream, whose loss would be told
+    screen().message({ status: config.statusNames.indexOf("replaying"), text: "" });
     await drawn();
     return see();
   }
