@@ -49,7 +49,7 @@ def change(analysis: PictureAnalysis, rest: PictureAnalysis, numbers: list[int])
         before=_(classifier.class_names[label]),
         after=_(classifier.class_names[rest.likeliest]),
         shares=(float(analysis.shares[label]), float(rest.shares[label])),
-        instead=_("In place of what is rubbed out the model reads a mean of the whole.")
+        instead=_("In place of what is rubbed out the model reads the picture's mean colour.")
         if colour
         else _("In place of what is rubbed out the model reads empty background."),
         orders={"occlusion": _("By occlusion"), "attention": _("By attention")},
@@ -70,4 +70,7 @@ def draw_fooling(analysis: PictureAnalysis, rest: PictureAnalysis, numbers: list
         height=HEIGHT,
         filename="ranking-hidden",
         alt=_("All ten classes and none of them by their probability."),
+    )
+    st.caption(
+        _("No picture in training had holes, which may change an answer by themselves: rubbing out at random shows how much.")
     )

@@ -44,7 +44,7 @@ def change(window: FrozenWindow, whole: WindowAnswer, rest: WindowAnswer, head: 
         before=names[CLASSES[called]],
         after=names[CLASSES[rest.likeliest[head]]],
         shares=(float(whole.probabilities[head][called]), float(rest.probabilities[head][called])),
-        instead=_("In place of what is rubbed out the model reads a mean of the whole."),
+        instead=_("In place of what is rubbed out the model reads every input's mean over this window."),
         orders=faithfulness_view.method_names(),
     )
 

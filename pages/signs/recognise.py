@@ -16,7 +16,7 @@ from core.signs.vocabulary import in_order
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.erased import ErasedAnswer
-from pages.shared.language import _, duration, percent, prose
+from pages.shared.language import _, duration, number, percent, prose
 from pages.signs import (
     cached_results,
     clip_and_model,
@@ -67,7 +67,7 @@ def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
         before=" ".join(recognition.greedy),
         after=" ".join(rest.greedy),
         shares=None,
-        instead=_("In place of what is rubbed out the model reads a mean of the whole."),
+        instead=_("In place of what is rubbed out the model reads the mean of the clip's frames."),
         orders={"counted": _("By what lights the stage"), "attention": _("By attention")},
     )
     scene = recognise_stage.scene_of(recogniser, clip, rest, hidden, answer=sentence(recogniser, clip, rest))
@@ -76,7 +76,7 @@ def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
         without.draw(lambda report: cached_results.needed(recogniser, clip, report=report))
     for warning in clip.warnings:
         controls.notice("stale", warning)
-    st.caption(f"**{controls.plain(clip.title)}**. {clip.note} {doubts(recognition)}")
+    st.caption(f"**{controls.plain(clip.title)}**. {clip.note} {doubts(recogniser, recognition)}")
 
 
 def sentence(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> str:
@@ -94,10 +94,18 @@ def sentence(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> st
     return " ".join(recognition.greedy) or clip.title
 
 
-def doubts(recognition: Recognition) -> str:
-    """Says which glosses were left out as too unsure."""
+def doubts(recogniser: Recogniser, recognition: Recognition) -> str:
+    """Says which glosses were left out as too unsure, and by which rule."""
     unsure = ", ".join(f"`{gloss}` ({percent(probability, 0)})" for gloss, probability in recognition.doubtful)
-    return unsure and _("Left out: {codes}.").format(codes=unsure)
+    if not unsure:
+        return ""
+    if recogniser.min_frames > 1:
+        return _("Left out: {glosses}. A gloss counts where it is the likeliest in {count} frames in a row.").format(
+            glosses=unsure, count=number(recogniser.min_frames)
+        )
+    return _("Left out as too unsure: {glosses}. A gloss counts where its surest frame gives it {least} or more.").format(
+        glosses=unsure, least=percent(recogniser.least_probability, 0)
+    )
 
 
 # -- what lies behind it -----------------------------------------------------------------------------------------------------

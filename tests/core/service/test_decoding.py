@@ -91,7 +91,7 @@ def test_a_frame_of_many_scans_is_refused_at_once_and_one_of_some_within_its_tim
 
 
 def test_another_visitors_picture_is_read_before_a_bombers_next() -> None:
-    bomb, times = bombs.scans(2400, 100), dict[str, float]()
+    bomb, times = bombs.scans(4800, 100), dict[str, float]()
 
     def bring(name: str, address: str, data: bytes) -> None:
         try:
