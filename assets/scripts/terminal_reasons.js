@@ -19,11 +19,20 @@ export function reasonWords({ lean, usual, gives, states }, { labels }, format) 
   if (Math.abs(lean) < LEAST) return fillIn(labels.reasonsEven, { reasons: strong.slice(0, NAMED).map(named).join(", ") });
   const pushing = strong.filter((i) => gives[i] * lean > 0).slice(0, NAMED);
   const against = strong.find((i) => gives[i] * lean < 0);
-  const words = { way: labels.ways[lean > 0 ? 1 : 0], lean: format.push(lean), reasons: pushing.map(named).join(", ") };
-  const sentences = [fillIn(pushing.length ? labels.reasonsLean : labels.reasonsLeanAlone, words)];
-  if (against !== undefined) sentences.push(fillIn(labels.reasonsAgainst, { reason: named(against) }));
-  if (Math.abs(usual) >= USUAL) sentences.push(fillIn(labels.reasonsUsual, { usual: format.push(usual) }));
-  return sentences.join(" ");
+  const words = {
+    way: labels.ways[lean > 0 ? 1 : 0],
+    lean: format.push(lean),
+    usual: format.push(usual),
+    reasons: pushing.map(named).join(", "),
+    reason: against === undefined ? "" : named(against),
+  };
+  const mostlyUsual = Math.abs(lean - usual) < Math.abs(lean) / 2; // most of it is there without what the groups move
+  const sentences = mostlyUsual
+    ? [labels.reasonsMostlyUsual, ...(pushing.length ? [labels.reasonsFor] : [])]
+    : [pushing.length ? labels.reasonsLean : labels.reasonsLeanAlone];
+  if (against !== undefined) sentences.push(labels.reasonsAgainst);
+  if (!mostlyUsual && Math.abs(usual) >= USUAL) sentences.push(labels.reasonsUsual);
+  return sentences.map((one) => fillIn(one, words)).join(" ");
 }
 
 // The heading over the reasons, and the word in place of them where there are none; `rows`: since the last gap.
