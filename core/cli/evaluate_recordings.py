@@ -2,9 +2,8 @@
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from core.market.book import BookError
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.made_again import TRAINED, has_journal, known_predictors, make_again
-from core.market.predictor import load_predictor
+from core.market.predictor import Predictor, load_predictor
 from core.market.store.index import Recording
 from core.messages import BadValue, compose
-from core.parallel import each
 from core.training.progress import counting_bar
 from core.training.recipe import add_rows
 
@@ -39,8 +37,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("every", 1, "score every so many-th row"),
         ("out", Path, "write report.json and the tables here"),
     )
-    ray = "spread the recordings over the Ray cluster at this address; over this machine's cores without one"
-    p.add_argument("--ray", nargs="?", const="local", metavar="ADDRESS", help=ray)
 
 
 def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
@@ -58,7 +54,7 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     models = {name: load_predictor(name, folder=o.folder) for name in names}
     first = models[o.checkpoint]
     head: Head = first.heads[first.head_or_first(o.label, o.horizon)]
-    sums, skipped = _score_all(days, names, head, o)
+    sums, skipped = _score_all(days, models, head, o)
     if not sums:
         raise ValueError(next(iter(skipped.values())))
     rows = Table.joined({day.recording: day.table for day in sums})
@@ -77,23 +73,9 @@ def _by_market(days: Iterable[Recording]) -> list[Recording]:
     return [replace(own[0], files=tuple(file for day in own for file in day.files)) for own in markets.values()]
 
 
-def score_named(
-    day: Recording,
-    *,
-    names: Sequence[str],
-    folder: Path,
-    by: Scoring,
-    again: bool,
-    progress: Callable[[int, int], None] | None,
-) -> ScoredDay:
-    """As `core.market.answers.recordings.score_day`, the checkpoints by their names: a task that another process can do.
-
-    Args:
-        again: make its journal of predictions again too, where it has one.
-    """
-    use_one_thread()
-    scored = score_day(day, {name: load_predictor(name, folder=folder) for name in names}, by, progress=progress)
-    if not again or not has_journal(day.paths):
+def _with_journal(day: Recording, scored: ScoredDay, folder: Path) -> ScoredDay:
+    """The same, with what came of making its journal of predictions again, where it has one."""
+    if not has_journal(day.paths):
         return scored
     try:
         journal = asdict(make_again(day.name, day.paths, known_predictors(folder, checkpoints.FOLDER, TRAINED)))
@@ -103,11 +85,11 @@ def score_named(
 
 
 def _score_all(
-    days: list[Recording], names: Sequence[str], head: Head, o: argparse.Namespace
+    days: list[Recording], models: Mapping[str, Predictor], head: Head, o: argparse.Namespace
 ) -> tuple[list[ScoredDay], dict[str, str]]:
     """The recordings that could be scored, and by name why the others could not."""
-    bar = counting_bar("window" if o.ray is None else "recording")
-    answers: dict[int, ScoredDay | ValueError | OSError] = {}
+    use_one_thread()
+    bar = counting_bar("window")
     by = Scoring(
         head=head,
         market=o.market,
@@ -115,24 +97,22 @@ def _score_all(
         part=o.part,
         thresholds=o.thresholds if o.adaptive else None,
     )
-    windows = bar if o.ray is None else None
-    work = partial(score_named, names=names, folder=o.folder.resolve(), by=by, again=o.out is not None, progress=windows)
-    for number, one in each(work, days, ray=o.ray):
-        answers[number] = one
-        if o.ray is not None:
-            bar(len(answers), len(days))
     scored: list[ScoredDay] = []
     skipped: dict[str, str] = {}
-    for number, day in enumerate(days):
-        result = answers[number]
-        if isinstance(result, Exception):
+    for day in days:
+        try:
+            one = score_day(day, models, by, progress=bar)
+            if o.out is not None:
+                one = _with_journal(day, one, o.folder.resolve())
+        except (ValueError, OSError) as error:
             if len(days) == 1:
-                raise result
-            skipped[day.name] = str(result)
-        elif len(result.table) < ROWS_PER_REPORT:
+                raise
+            skipped[day.name] = str(error)
+            continue
+        if len(one.table) < ROWS_PER_REPORT:
             skipped[day.name] = str(compose("no stretch without a gap is long enough for a window and the horizon"))
         else:
-            scored.append(result)
+            scored.append(one)
     return scored, skipped
 
 
