@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         see_photo,
         write_words,
     )
-    from attention_observatory.hub import HubCheckpoint as HubCheckpoint
 
 __all__ = [
     "AttentionScene",
@@ -72,11 +71,7 @@ APP = _HERE if (_HERE / "streamlit_app.py").is_file() else _HERE.parent
 """The folder of the app: in a wheel this package, in the repository its top."""
 
 
-WITH_HUB = ("HubCheckpoint",)
-"""Public names that need the extra `[hub]`: `import *` leaves them out."""
-
-
 def __getattr__(name: str) -> Any:
-    if name not in (*__all__, *WITH_HUB):
+    if name not in __all__:
         raise AttributeError(f"attention_observatory has no {name!r}")
-    return getattr(import_module(f"attention_observatory.{'hub' if name in WITH_HUB else 'answers'}"), name)
+    return getattr(import_module("attention_observatory.answers"), name)

@@ -258,22 +258,15 @@ def _answering(name: str, kind: type[Answering]) -> Answering:
 def load(name: str) -> Predictor | Classifier | Recogniser:
     """A checkpoint by name, ready to answer.
 
-    A shipped one ("tlob"), one of your own by its path ("trained/mine", "mine.json"), or one of the Hub ("OWNER/NAME").
-    Each is read once a process: what is pushed later under the same name is read by `load.cache_clear()`, or the next process.
+    A shipped one ("tlob"), or one of your own by its path ("trained/mine", "mine.json"). Each is read once a process: one that
+    is trained anew under the same name is read by `load.cache_clear()`, or the next process.
 
     Raises:
         CheckpointError: where there is none of this name.
         ValueError: for a model of the lecture alone.
     """
     own = _own(name)
-    if own:
-        checkpoint = checkpoints.load(own.name, folder=own.parent)
-    elif "/" in name:
-        with of_extra("hub"):
-            from attention_observatory.hub import HubCheckpoint
-        checkpoint = HubCheckpoint.from_pretrained(name).checkpoint()
-    else:
-        checkpoint = checkpoints.load(name)
+    checkpoint = checkpoints.load(own.name, folder=own.parent) if own else checkpoints.load(name)
     model = str(checkpoint.card["model"])
     kind = MODELS.input_of(model)
     if kind in ANSWERS:

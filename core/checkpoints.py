@@ -196,16 +196,7 @@ def load(name: str, *, folder: Path = FOLDER) -> Checkpoint:
     Raises:
         CheckpointError: where a file is missing or damaged, or the two do not belong together.
     """
-    return with_weights(read_card(name, folder=folder), folder / f"{name}.safetensors")
-
-
-def with_weights(card: dict[str, Any], path: Path) -> Checkpoint:
-    """A card with the weights of a file.
-
-    Raises:
-        CheckpointError: as `load`.
-    """
-    name = card["name"]
+    card, path = read_card(name, folder=folder), folder / f"{name}.safetensors"
     if not path.exists():
         raise CheckpointError(
             "the weights {file} are missing: the card {name}.json needs them beside it", file=path.name, name=name

@@ -50,8 +50,7 @@ def pages(folder: Path) -> None:
 def reference_page() -> str:
     """The public names of the library, each described where it is defined."""
     parts = ["# Python reference", attention_observatory.__doc__ or ""]
-    names = (*attention_observatory.__all__, *attention_observatory.WITH_HUB)
-    public = {name: getattr(attention_observatory, name) for name in names}
+    public = {name: getattr(attention_observatory, name) for name in attention_observatory.__all__}
     for name, found in sorted(public.items(), key=lambda one: isinstance(one[1], type)):  # functions first
         parts.append(f"::: {found.__module__}.{found.__qualname__}\n    options:\n      heading: {name}\n      toc_label: {name}")
     return "\n\n".join(parts) + "\n"

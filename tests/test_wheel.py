@@ -171,7 +171,7 @@ answer = library.predict_book(book)
 print(answer.to_frame()[["down", "stationary", "up"]].to_csv(index=False, header=False))
 photograph = (library.APP / PHOTOGRAPH).read_bytes()
 print(library.classify_photo(photograph).name)
-for missing in (answer.plot, lambda: library.read_signs(b""), lambda: library.load("me/market")):
+for missing in (answer.plot, lambda: library.read_signs(b"")):
     try:
         missing()
     except ModuleNotFoundError as error:
@@ -192,7 +192,6 @@ def test_without_streamlit_and_the_extras_it_answers_as_the_app_does(site: Path)
     """With the six packages that it needs, every direct one of the others absent, and no laboratory."""
     pins = (line.split("==")[0] for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines())
     absent = {IMPORTED_AS.get(pin, pin.replace("-", "_")) for pin in pins if "#" not in pin} - {*BASE, "PIL"}
-    absent.add("huggingface_hub")
     photograph = next((ROOT / "assets").rglob("*.jpg")).relative_to(ROOT).as_posix()
     code = f"ABSENT = {absent!r}\nPHOTOGRAPH = {photograph!r}\nCOMMANDS = {COMMANDS}\n" + ANSWERS
     run = subprocess.run(
@@ -207,7 +206,6 @@ def test_without_streamlit_and_the_extras_it_answers_as_the_app_does(site: Path)
     assert missing == [
         "plotly is not installed: pip install 'attention-observatory[plots]' brings it",
         "av is not installed: pip install 'attention-observatory[films]' brings it",
-        "huggingface_hub is not installed: pip install 'attention-observatory[hub]' brings it",
         "attention-observatory setup",
         "[2, 2, 2]",
     ]
