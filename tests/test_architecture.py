@@ -237,7 +237,7 @@ def test_the_command_line_trains_on_a_bare_machine() -> None:
     assert "--data" in done.stdout
 
 
-OF_THE_LIBRARY = {"app", "films", "gpu", "live", "onnx", "plots", "tensorboard", "words"}
+OF_THE_LIBRARY = {"app", "films", "gpu", "live", "onnx", "plots", "words"}
 """Extras with ranges, which requirements.txt pins (tests/test_wheel.py)."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {name: pins for name, pins in PROJECT["optional-dependencies"].items() if name not in OF_THE_LIBRARY}

@@ -13,7 +13,6 @@ from typing import Any, Final, TypeVar
 from core import checkpoints
 from core.training.loop import Callback, LoopSettings
 from core.training.progress import progress_bar
-from core.training.tracking import TensorBoard, tracked
 
 MADE: Final = Path("trained")
 """Folder, of the one that a command is run in, for what it makes where no other is named."""
@@ -70,11 +69,8 @@ def loop_of(o: argparse.Namespace, *, steps: int, **others: Any) -> LoopSettings
 
 
 def run_of(o: argparse.Namespace, loop: LoopSettings | None) -> TrainingRun:
-    """The run, with a bar where the loop is known, and `--tensorboard`."""
-    callbacks: list[Callback] = [] if loop is None else [progress_bar(loop, title=o.name)]
-    if o.tensorboard is not None:
-        callbacks.append(tracked(TensorBoard(o.tensorboard / o.name)))
-    return from_options(TrainingRun, o, callbacks=callbacks)
+    """The run, with a bar where the loop is known."""
+    return from_options(TrainingRun, o, callbacks=[] if loop is None else [progress_bar(loop, title=o.name)])
 
 
 def add_rows(p: argparse._ActionsContainer, *rows: tuple[str, Any, str | None]) -> None:
@@ -107,7 +103,6 @@ def add_run(
         ("ema", ema, "decay of the weights' moving average, 0 for none"),
         ("warmup", warmup, "steps to the peak of the rate"),
         ("seed", 0, None),
-        ("tensorboard", Path, "write the run's numbers as events for TensorBoard, into this folder"),
         ("state", Path, "keep the run's state here after each epoch, and resume from it where it exists"),
     )
 
