@@ -10,7 +10,6 @@
 # make check  lint, and the tests of one page or module without a browser: make check PAGE=permutation
 # make audit  known weaknesses of the pinned packages, by pip-audit
 # make site   the view to click, without a server, into site/ (wants words, sight and writer)
-# make docs   the documentation site, into docs-site/
 # make messages   take new strings into the catalogues of assets/locale
 
 PYTHON ?= python3
@@ -25,7 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # glibc gives each thread a heap of its own and returns little of it: with two, 800 visits end at 665 MiB instead of up to 933.
 export MALLOC_ARENA_MAX := 2
 
-.PHONY: run test numeric mutants hands words sight writer lint check audit site docs messages
+.PHONY: run test numeric mutants hands words sight writer lint check audit site messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -94,9 +93,6 @@ audit: | $(VENV)/bin/python
 site: $(VENV)/.words $(VENV)/.sight $(VENV)/.writer
 	$(BIN)/python -m scripts.site
 
-docs: $(VENV)/.installed-dev
-	$(BIN)/python -m scripts.docs_site
-
 REFUSALS = $(shell $(BIN)/python scripts/refusals.py)
 
 messages: $(VENV)/.installed
@@ -113,5 +109,5 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: requirements.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands writer sign-in docs dev)
+	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands writer sign-in dev)
 	@touch $(VENV)/.installed $@

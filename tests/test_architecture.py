@@ -255,7 +255,7 @@ def pins(*extras: str) -> set[str]:
 
 
 def test_every_import_is_a_pinned_dependency() -> None:
-    pinned = pins("dev", "docs", "writer")
+    pinned = pins("dev", "writer")
     distributions = packages_distributions()
     ours = {"attention_light", "attention_observatory", "core", "lab", "pages", "tests", "streamlit_app", "scripts"}
     for path in [*CODE, *(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
@@ -268,7 +268,7 @@ def test_every_import_is_a_pinned_dependency() -> None:
             if root in OPTIONAL and (apart or path.stem in ("parallel", "test_ray")):
                 continue
             named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}
-            assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or dev or docs"
+            assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or dev"
 
 
 def test_every_requirement_is_pinned() -> None:
