@@ -1,7 +1,7 @@
 // The answer of now: three probabilities beside how often each class came so far, and how the answers stand beside the naive rules.
 
 import { element, fillIn } from "../../attention_light/scripts/dom.js";
-import { STEP_MS } from "./terminal_data.js";
+import * as data from "./terminal_data.js";
 import { fill, mark, put, share } from "./terminal_parts.js";
 import { ReasonsPanel } from "./terminal_reasons.js";
 import { bookKnown } from "./terminal_status.js";
@@ -29,7 +29,7 @@ export function standingWords(score, config, format) {
 export function hereWords(score, config, format) {
   const lead = leadHere(score);
   if (!lead) return "";
-  const span = spanWords(lead.independent * config.horizon * STEP_MS, format);
+  const span = spanWords(lead.independent * config.horizon * data.STEP_MS, format);
   return fillIn(config.labels.here, { date: format.date(lead.sinceMs), span, words: goingOn(lead, config, format) });
 }
 
@@ -70,10 +70,20 @@ function spanWords(ms, format) {
 }
 
 // When the next call comes after a gap: once a whole window of rows has; none while the book is not known. And from when the last one
-// is, which stands there until then.
+// is, which stands there until then. Where the window is whole, the row came while nobody watched, and nothing was called.
 export function backWords(store, time, config, format) {
-  const span = format.span(Math.ceil(((config.window - (store.warm ?? 0)) * STEP_MS) / 1000), "second");
-  return fillIn(bookKnown(store, config) ? config.labels.backAfter : config.labels.notKnown, { span, time: format.time(time) });
+  const { labels, window } = config;
+  const left = window - (store.warm ?? 0);
+  const span = format.span(Math.ceil((left * data.STEP_MS) / 1000), "second");
+  return fillIn(!bookKnown(store, config) ? labels.notKnown : left > 0 ? labels.backAfter : labels.unwatched, { span, time: format.time(time) });
+}
+
+// Since when the scores count, and the newest time since then in which nothing was called: a jump, an outage, or nobody watched.
+export function sinceWords(score, rows, labels, format) {
+  if (!score?.sinceMs || !rows.length) return "";
+  const hole = data.uncalled(rows);
+  const [time, from, to] = [score.sinceMs, hole?.from, hole?.until].map((at) => at && format.time(at));
+  return hole && hole.from >= score.sinceMs ? fillIn(labels.sinceWithout, { time, from, to }) : fillIn(labels.since, { time });
 }
 
 export class AnswerPanel {
@@ -140,7 +150,8 @@ export class AnswerPanel {
     bar.hidden = Boolean(p && score?.outcomes) || !bookKnown(store, this.config);
     if (bar.hidden) return;
     const whole = p ? this.config.horizon : this.config.window;
-    const done = p ? store.rows.slice(store.stretch).filter(({ predicted }) => predicted).length - 1 : (store.warm ?? 0);
+    const first = p ? store.rows.findIndex(({ predicted }, i) => predicted && i >= store.stretch) : 0;
+    const done = p ? store.rows.length - 1 - first : (store.warm ?? 0);
     [bar.max, bar.value] = [whole, Math.min(done, whole)];
   }
 
@@ -162,7 +173,7 @@ export class AnswerPanel {
     fill(this.find(".score"), lines);
     const trades = { fee: number(fee, 1), count: number(score?.trades ?? 0), result: score ? this.worth(score) : "–" };
     put(this.find(".worth"), score && Number.isFinite(score.result) ? fillIn(labels.worth, trades) : fillIn(labels.worthNone, trades));
-    put(this.find(".since"), this.since(score, store));
+    put(this.find(".since"), sinceWords(score, store.rows, labels, this.format));
   }
 
   // A taker's mean result after the spread and the fee of two fills, with its interval.
@@ -172,13 +183,5 @@ export class AnswerPanel {
     const net = result - 2 * this.config.fee;
     const interval = Number.isFinite(reach) ? ` (${after(net - reach)} – ${after(net + reach)})` : "";
     return `${after(net)}${interval} ${this.config.labels.bps}`;
-  }
-
-  // Since when the scores count, and what the last jump or outage leaves out of them.
-  since(score, { rows, stretch }) {
-    const { labels } = this.config;
-    if (!score?.sinceMs || !rows.length) return "";
-    const [time, from, to] = [score.sinceMs, rows[stretch - 1]?.time, rows[stretch].time].map((at) => at && this.format.time(at));
-    return stretch > 0 && rows[stretch - 1].time >= score.sinceMs ? fillIn(labels.sinceWithout, { time, from, to }) : fillIn(labels.since, { time });
   }
 }

@@ -175,6 +175,15 @@ export function apart(row, next) {
   return Boolean(row && next) && next.time - row.time > STEP_MS;
 }
 
+// The newest stretch {from, until} without a call between two rows with one, or up to the newest row; undefined where there is none.
+export function uncalled(rows) {
+  let until = rows.length - 1;
+  while (until > 0 && rows[until].predicted && rows[until - 1].predicted && !apart(rows[until - 1], rows[until])) until -= 1;
+  let from = until - 1;
+  while (from >= 0 && !rows[from].predicted) from -= 1;
+  return from < 0 ? undefined : { from: rows[from].time, until: rows[until].time };
+}
+
 // A line's point. Its colour is that of the line after it: none before a gap, as nothing is drawn across one.
 export function linePoint(row, value, next) {
   const point = { time: row.time / 1000, value };

@@ -155,11 +155,15 @@ class Follower:
             still = self._still.step(one.row.timestamp, one.row.levels[TEN_LEVELS])
             self.provisional[place] = replace(one, prediction=None, stalled=still)
 
-    def predict(self, items: Sequence[GridItem]) -> list[Prediction | None]:
-        """Predictions at the rows among the next items that end a window without a gap."""
+    def predict(self, items: Sequence[GridItem], *, wanted: bool = True) -> list[Prediction | None]:
+        """Predictions at the rows among the next items that end a window without a gap.
+
+        Args:
+            wanted: whether somebody wants them; else the rows are kept for the windows of later ones, and none is predicted.
+        """
         windows = [self._slide(item) for item in items]
         whole = [window for window in windows if window is not None]
-        if not whole:
+        if not whole or not wanted:
             return [None] * len(items)
         self.newest = of = self._predictor.predict(np.stack(whole), self._entry)
         which = iter(range(len(whole)))

@@ -17,7 +17,9 @@ from core.market.session import MarketSession
 from core.messages import Refusal, compose
 
 GRACE_S = 20.0
-"""Seconds a feed keeps running without viewers: long enough for a reload or a page change."""
+"""Seconds a feed keeps running without viewers, so that who comes back finds a whole window: a page change takes as long."""
+REST_S = 3.0
+"""Seconds without viewers after which nothing is predicted from its rows: a reload is over by then."""
 MAX_FEEDS = 32
 """Live feeds that run at once, and as many played ones of visitors' own. Sixty live ones took a whole processor core."""
 MAX_FEEDS_OF_VIEWER = 8
@@ -126,6 +128,7 @@ class Hub:
         if running is None:
             return None
         running.viewers[viewer] = running.last_asked = self._clock()
+        running.session.rests = False
         return running.session
 
     def _see_to_the_reaper(self) -> None:
@@ -215,7 +218,7 @@ class Hub:
         return sum(now - seen < self._grace_s for seen in running.viewers.values())
 
     async def _reap(self) -> None:
-        """Stop feeds that nobody has asked for since the grace period began."""
+        """Let feeds rest that nobody watches, and stop those that nobody has asked for since the grace period began."""
         while True:
             await asyncio.sleep(min(1.0, self._grace_s / 4))
             if not self._lock.acquire(blocking=False):
@@ -223,6 +226,9 @@ class Hub:
             try:
                 now = self._clock()
                 for key, running in list(self._running.items()):
+                    if running.session.frames.stream.viewers:
+                        running.last_asked = now  # whoever is connected asks all the time
+                    running.session.rests = now - running.last_asked >= REST_S
                     running.viewers = {viewer: seen for viewer, seen in running.viewers.items() if now - seen < self._grace_s}
                     if now - running.last_asked >= self._grace_s:
                         running.future.cancel()

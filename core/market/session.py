@@ -74,6 +74,10 @@ class MarketSession:
 
     Args:
         feed: the source of books; its `market` selects the entry of the predictor's card.
+
+    Attributes:
+        rests: whether nobody watches. Rows are kept then, and nothing is predicted from them unless somebody records: there is no
+            call at such a row, to be shown or scored. The hub sets it.
     """
 
     def __init__(self, feed: Feed, predictor: Predictor) -> None:
@@ -84,6 +88,7 @@ class MarketSession:
             here = library_folder() / market_folder(feed.key)
             self.follower.begin_anew(leads_here(here, self.follower.by, CLOCK.now_ms()))
         self.started = time.time()
+        self.rests = False
         self._lock = threading.Lock()  # guards the attributes down to `_step`
         self._begin()
         self._meters = Meters(feed.key)
@@ -236,7 +241,7 @@ class MarketSession:
 
     def _follow_batch(self, batch: Sequence[GridItem]) -> list[Step]:
         """Predict at the rows of a batch that end a whole window, and take the batch in."""
-        predictions = self.follower.predict(batch)
+        predictions = self.follower.predict(batch, wanted=bool(self._recorders) or not self.rests)
         count = sum(prediction is not None for prediction in predictions)
         self._meters.predictions.inc(count)
         done_ns = CLOCK.now_ns()

@@ -34,7 +34,10 @@ def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC")
         return
     st.dataframe(_table(score), hide_index=True, width="stretch", height="content")
     st.caption(
-        _("{count} answers scored since {time}; none across a gap, nor from a book that stood still for two minutes.").format(
+        _(
+            "{count} answers scored since {time}; none across a gap, while nobody watched, nor from a book that stood still for "
+            "two minutes."
+        ).format(
             count=number(score.outcomes),
             time=moment(datetime.fromtimestamp(score.since_ms / 1e3, UTC), zone=zone),
         )

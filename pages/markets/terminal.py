@@ -253,6 +253,7 @@ def _call_labels(horizon: str) -> dict[str, Any]:
         "callsAhead": _("TLOB, {horizon} ahead").format(horizon=horizon),
         "noPrediction": _("No call yet"),
         "backAfter": _("Back: the next call comes in {span}, as no window has a hole. What stands here is of {time}."),
+        "unwatched": _("Nobody watched as this row came: the next call comes with the next row. What stands here is of {time}."),
         "notKnown": _("No call while the book is not known. What stands here is of {time}."),
         "untilCall": _("Row {done} of {whole} until the first call."),
         "untilOutcome": _("No outcome is known yet: the first comes {horizon} after the first call.").format(horizon=horizon),

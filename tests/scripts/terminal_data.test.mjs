@@ -50,6 +50,27 @@ test("the delta begins after the last hole at a whole second", () => {
   assert.deepEqual(store.flow(), { since: 63_000, trades: 1, delta: 3 });
 });
 
+// Rows with a call, and times of those on both sides of the newest stretch without one.
+for (const [name, called, expected] of [
+  ["no row", [], undefined],
+  ["all", [1, 2, 3], undefined],
+  ["the rows before the first call", [0, 0, 3], undefined],
+  ["rows that came while nobody watched", [1, 2, 0, 0, 5, 6], [500, 1250]],
+  ["the newest of two such stretches", [1, 0, 3, 0, 5], [750, 1250]],
+  ["the newest rows", [1, 2, 0, 0], [500, 1000]],
+]) {
+  test(`no call stands at: ${name}`, () => {
+    const rows = called.map((predicted, i) => ({ time: 250 * (i + 1), predicted: predicted > 0 }));
+    const hole = lib.uncalled(rows);
+    assert.deepEqual(hole && [hole.from, hole.until], expected);
+  });
+}
+
+test("no call stands in a gap, nor until a window is whole after it", () => {
+  const rows = [[250, 1], [500, 1], [9_000, 0], [9_250, 0], [9_500, 1], [9_750, 1]].map(([time, called]) => ({ time, predicted: called > 0 }));
+  assert.deepEqual(lib.uncalled(rows), { from: 500, until: 9_500 });
+});
+
 // A point's colour is that of the line to the next point, as the library draws it.
 test("nothing is drawn across a gap", () => {
   const rows = [250, 500, 1_000].map((time) => ({ time }));

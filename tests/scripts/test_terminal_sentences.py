@@ -340,11 +340,13 @@ def test_silence_is_said_with_when_the_venue_was_asked(tmp_path: Path) -> None:
 
 
 def test_after_a_gap_the_next_call_is_due_when_a_window_is_whole(tmp_path: Path) -> None:
-    asked = [(STATUSES.index(status), warm) for status in (Status.WARMING, Status.RECONNECTING) for warm in range(128)]
+    asked = [(STATUSES.index(status), warm) for status in (Status.WARMING, Status.RECONNECTING) for warm in range(129)]
     printed = sentences(tmp_path, [{"status": status, "warm": warm, "time": 7} for status, warm in asked])
     for (status, warm), (said,) in zip(asked, printed, strict=True):
         seconds = next(s for s in range(40) if warm + 4 * s >= 128)
         expected = f"Back: the next call comes in {seconds} second, as no window has a hole. What stands here is of 7."
+        if warm == 128:
+            expected = "Nobody watched as this row came: the next call comes with the next row. What stands here is of 7."
         if STATUSES[status] is Status.RECONNECTING:
             expected = "No call while the book is not known. What stands here is of 7."
         assert said == expected

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -15,11 +16,11 @@ from core.market import hub as hub_module
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.recording import RecordingFeed
-from core.market.hub import MAX_FEEDS, MAX_FEEDS_OF_ADDRESS, Hub, TooManyFeeds
-from core.market.predictor import Predictor
+from core.market.hub import MAX_FEEDS, MAX_FEEDS_OF_ADDRESS, REST_S, Hub, TooManyFeeds
+from core.market.predictor import Predictor, windows_of
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_until
+from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
 from tests.core.market.helpers import frame_from_rows, real_rows
 
 ROWS = real_rows(5)
@@ -141,6 +142,45 @@ def test_leaving_starts_the_grace_period(predictor: Predictor, loop: BackgroundL
     hub.leave("ann", feed.key)
     clock.now += 1.1 * GRACE
     wait_until(lambda: feed.closed == 1)
+
+
+async def connect(session: MarketSession, until: threading.Event) -> None:
+    """A browser at the session's stream."""
+    with session.frames.stream.subscribe():
+        await asyncio.to_thread(until.wait)
+
+
+def test_while_nobody_watches_nothing_is_called_and_who_comes_back_finds_a_whole_window(
+    predictor: Predictor, loop: BackgroundLoop
+) -> None:
+    clock, left = Clock(), threading.Event()
+    hub, feed = Hub(loop, clock=clock), ScriptedFeed(replaying(ROWS[:60]))
+    session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    connected = loop.submit(connect(session, left))
+    wait_until(lambda: session.step == 60 and session.frames.stream.viewers == 1)
+    clock.now += 100
+    threading.Event().wait(1.5)  # the hub has looked: whoever is connected watches, asking or not
+    assert not session.rests and hub.sessions() == [session]
+    left.set()
+    connected.result(10)
+    clock.now += REST_S
+    wait_until(lambda: session.rests)
+    feed.send(*books(ROWS[60:100]))
+    wait_until(lambda: session.step == 100)
+    assert hub.join("ann", feed.key) is session
+    assert not session.rests and session.view().warm == predictor.window
+    feed.send(*books(ROWS[100:130]))
+    wait_until(lambda: session.step == 130)
+    called = [*range(23, 60), *range(100, 130)]
+    view = session.view()
+    assert np.array_equal(view.timestamps, ROWS.timestamps[:130])
+    assert view.predictions["timestamp"].tolist() == ROWS.timestamps[called].tolist()
+    expected = predictor.predict(windows_of(ROWS.levels, called, predictor.window), session.entry)
+    np.testing.assert_allclose(view.predictions["probabilities"], expected.probabilities, atol=1e-5)
+    # what was called before is scored by the rows that came meanwhile, and a row without a call counts nowhere
+    ends = [row for row in called if row + 10 < 130]
+    assert session.answer_score(0).outcomes == len(ends)
+    assert (view.predictions["came"][:, 0] >= 0).tolist() == [row in ends for row in called]
 
 
 def test_a_silent_viewer_is_no_longer_counted(predictor: Predictor, loop: BackgroundLoop) -> None:

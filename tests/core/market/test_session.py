@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -15,6 +16,7 @@ from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.situations import Situation
+from core.market.follower import Step as FollowerStep
 from core.market.meters import REGISTRY, STAGES
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, MarketSession
@@ -68,6 +70,28 @@ def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor
     for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
         same_scores(session, head, expected)
     assert session.status_now()[0] is Status.ENDED
+
+
+class Lines:
+    """Takes a session's steps, as a recorder does."""
+
+    def __init__(self) -> None:
+        self.steps: list[FollowerStep] = []
+
+    def on_event(self, event: FeedEvent) -> None:
+        """Nothing is made of it."""
+
+    def on_steps(self, steps: Sequence[FollowerStep]) -> None:
+        self.steps += steps
+
+
+def test_what_is_recorded_is_called_at_every_row_though_nobody_watches(predictor: Predictor) -> None:
+    session, lines = MarketSession(ScriptedFeed(replaying(ROWS[:60]), ends=True), predictor), Lines()
+    session.rests = True
+    session.record(lines, ())
+    asyncio.run(session.run())
+    written = [one.followed.line(0) for one in lines.steps if one.followed is not None]
+    assert [line is not None for line in written] == [row >= predictor.window - 1 for row in range(60)]
 
 
 def test_the_feeds_name_picks_the_markets_entry(predictor: Predictor) -> None:
