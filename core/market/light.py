@@ -202,6 +202,9 @@ class LightKeeper:
         newest: NewestWindow | None = session.newest_window(head)
         if newest is None:
             return None, 0.0
+        known = self._kept[session].get(head)
+        if known is not None and known[1].timestamp == newest.timestamps[-1]:  # paused
+            return known[1], 0.0
         if session not in self._markets:
             self._markets[session] = MarketLight(newest.predictor, newest.entry)
         return self._markets[session].explain(newest), time.thread_time() - began

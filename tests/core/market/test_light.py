@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,33 @@ def test_it_is_computed_once_for_all_and_no_oftener_than_keeps_it_fresh(
     asyncio.run(watch())
     for head in range(heads):
         assert np.diff([at for one, at in keeper.began if one == head])[1:] == pytest.approx(every, abs=0.1)
+
+
+def test_a_window_that_stands_still_is_explained_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a playback that is paused: the profile of an hour counts no window twice."""
+    now, explained = [0.0], list[int]()
+
+    class Held:
+        """The newest rows of a session that is paused, but for one step."""
+
+        last = 250
+
+        def newest_window(self, head: int) -> Any:
+            return SimpleNamespace(head=head, timestamps=np.array([self.last]), predictor=None, entry=None)
+
+    def explain(_market: MarketLight, newest: Any) -> Any:
+        explained.append(int(newest.timestamps[-1]))
+        return SimpleNamespace(timestamp=explained[-1])
+
+    monkeypatch.setattr(MarketLight, "__init__", lambda *_: None)
+    monkeypatch.setattr(MarketLight, "explain", explain)
+    keeper, session, lights = LightKeeper(clock=lambda: now[0]), Held(), list[Any]()
+    for _ in range(6):
+        now[0] += 10
+        session.last = 500 if now[0] > 30 else 250
+        lights.append(asyncio.run(keeper.newest(session, 0)))
+    assert explained == [250, 500]
+    assert lights[0] is lights[2] and lights[3] is lights[5] is not lights[0]
 
 
 def test_no_light_without_a_whole_window() -> None:
