@@ -34,7 +34,7 @@ LINES = [
 ]
 COMMON = "--epochs 1 --layers 1 --width 16"
 SMALL_CCT = f"{COMMON} --side 32 --heads 2 --hidden 16 --steps 2 --photos 4 --none 4 --warmup 1"
-SMALL_VIT = f"{COMMON} --heads 2 --hidden 16 --init plain --patch 7 --images 200 --batch 50 --warmup 1"
+SMALL_VIT = f"{COMMON} --heads 2 --hidden 16 --init plain --patch 7 --batch 50 --warmup 1"
 SMALL_HANDS = f"{COMMON} --heads 2 --steps 2 --batch 4 --warmup 1 --held-out 0.34"
 SMALL_DATES = f"{COMMON} --steps 2 --hidden 16 --no-test"
 
@@ -120,12 +120,7 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
     "evaluate tlob --data A.parquet --label": (lambda: books("A.parquet", rows=1_200), "--horizon 10"),
     "evaluate tlob --data FOLDER": (excerpts, "--every 3"),
     "evaluate vit": (idx, ""),
-    "evaluate iiga --data FOLDER --split dev --json": (digits, "--clips 1 --folder TINY"),
-    "evaluate iiga --data FOLDER --split dev --frame": (digits, "--clips 1 --folder TINY"),
-    "evaluate iiga --data FOLDER --backgrounds": (
-        lambda: (digits(), link(Path("PICTURES"), ROOT / "assets" / "screenshots")),
-        "--clips 1 --folder TINY",
-    ),
+    "evaluate iiga": (digits, "--clips 1 --folder TINY"),
     "evaluate writer": (text, ""),
     "faithful vit": (lambda: None, "--most 1"),
     "record binance": (lambda: None, "--seconds 1"),
@@ -161,8 +156,6 @@ def test_a_line_of_the_document_runs(
     prepare, smaller = RUNS[begun]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(record, "LiveFeed", simulated)
-    monkeypatch.setattr("lab.training.vit.VALIDATION", 50)
-    monkeypatch.setattr("lab.training.vit.WHOLE", 200)
     link(Path("assets"), ROOT / "assets")
     prepare()
     assert main([*shlex.split(line)[3:], *smaller.split()]) == 0, capsys.readouterr().err

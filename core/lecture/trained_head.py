@@ -1,8 +1,8 @@
 """One trained head, brought down to as many channels as the lesson on attention draws at random.
 
-The whole head (MiniLM's, of the page Words) reads 384 numbers a word and has 32 channels. `cut` of `lab/bundle/sentences.py`
-looks for four numbers a word and small matrices that give the same attention weights as nearly as they can, and writes them,
-rounded as the page shows them, beside the weights of the whole head.
+The whole head (MiniLM's, of the page Words) reads 384 numbers a word and has 32 channels. `lab/bundle/sentences.py`
+of commit 8c6e8d09 looked for four numbers a word and small matrices that give the same attention weights as nearly as they can,
+and wrote them, rounded as the page shows them, beside the weights of the whole head.
 """
 
 import json

@@ -1,7 +1,9 @@
-"""The deletion test of `core.market.reasons` by market, which `python -m lab.bundle.reasons` writes and the terminal reads."""
+"""The deletion test of `core.market.reasons` by market, which the terminal reads.
 
-import json
-from dataclasses import asdict, dataclass
+`python -m lab.bundle.reasons` wrote the file at commit 8c6e8d09; of other weights nothing is said.
+"""
+
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +56,6 @@ def path_of(checkpoint: str, *, folder: Path = FOLDER) -> Path:
     return folder / f"reasons_{checkpoint}.json"
 
 
-def write(test: ReasonsTest, path: Path) -> None:
-    """Write the tests of a checkpoint."""
-    path.write_text(json.dumps(asdict(test)) + "\n", encoding="utf-8")
-
-
 def read(checkpoint: str, weights_sha256: str, *, folder: Path = FOLDER) -> ReasonsTest | None:
     """The tests of a checkpoint; None where these weights were not tested.
 
@@ -82,5 +79,6 @@ def read(checkpoint: str, weights_sha256: str, *, folder: Path = FOLDER) -> Reas
             weights_sha256=str(values["weights_sha256"]), command=str(values["command"]), heads=heads, markets=markets
         )
 
-    found = read_measured(path_of(checkpoint, folder=folder), test, "python -m lab.bundle.reasons")
+    path = path_of(checkpoint, folder=folder)
+    found = read_measured(path, test, f"git checkout assets/explain/{path.name}")
     return found if found is not None and found.weights_sha256 == weights_sha256 else None

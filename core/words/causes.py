@@ -16,7 +16,7 @@ from core.explain.attribution import Report, unreported
 from core.words.writer import Head, Writer
 
 CARD: Final = Path(__file__).parents[2] / "assets" / "explain" / "smollm2.json"
-"""Written by `python -m lab.bundle.writer`."""
+"""Written by `python -m lab.bundle.writer` at commit 8c6e8d09."""
 ROLES: Final = ("before", "induction", "first", "same")
 """Token before; token after the earlier occurrence of this one; first token; earlier occurrence of this one."""
 OPENINGS: Final = (

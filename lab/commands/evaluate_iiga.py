@@ -1,7 +1,6 @@
-"""`python -m core evaluate iiga`: word error rates on photographed digits, on tracked sentences, and on films without hands."""
+"""`python -m core evaluate iiga`: word error rates on photographed digits and on tracked sentences."""
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from core.signs.recogniser import ASL, DIGITS, HANDS, Recogniser, load_recognise
 from core.training.progress import counting_bar
 from core.training.recipe import add_rows
 from lab.signs import clips
-from lab.signs.evaluation import evaluate_empty, evaluate_photos, evaluate_tracks
-from lab.signs.photos import read_photos, read_scenes
+from lab.signs.evaluation import evaluate_photos, evaluate_tracks
+from lab.signs.photos import read_photos
 from lab.signs.tracked_sentences import read_sentences
 from lab.training.iiga import is_photos
 
@@ -34,16 +33,11 @@ def add_options(p: argparse.ArgumentParser) -> None:
         f"part of the folder: all photos, or the test sentences, where left out; {HELD_OUT} is what training holds out: "
         "of photos the dev signers, of tracked sentences the test sentences"
     )
-    frame = "side of the hand's photo as a share of the frame's height, placed anywhere in it; about 0.8 to 1.2 where left out"
     add_rows(
         p,
         ("split", str, split),
         ("clips", int, "clips put together from photos, 500 where left out (of landmarks 100)"),
         ("hard", False, "clips as varied as those that the model learnt from"),
-        ("frame", float, frame),
-        ("tilt", float, "degrees that the hand is tilted up to, either way"),
-        ("backgrounds", Path, "lay the hands over this folder's pictures, each clip over one"),
-        ("empty", False, "films of the backgrounds without a hand, 30 where --clips is left out: count glosses"),
         options.JSON,
     )
     p.set_defaults(run=_run)
@@ -60,31 +54,20 @@ def _run(o: argparse.Namespace) -> None:
 
 
 def _photos(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
-    """Scores on synthetic sentences of photographed hands; with `--empty` on films without any."""
-    scenes = None if o.backgrounds is None else read_scenes(o.backgrounds, recogniser.image_size)
-    if o.empty:
-        if scenes is None:
-            raise ValueError("films without hands show pictures: name their folder by --backgrounds")
-        return evaluate_empty(recogniser, scenes, 30 if o.clips is None else o.clips, counting_bar("film"))
+    """Scores on synthetic sentences of photographed hands."""
     count = o.clips if o.clips is not None else 100 if recogniser.reads_hands else clips.SENTENCES
     if count < 1:
         raise ValueError(f"a word error rate takes one clip or more, not {count}")
-    variety = clips.framed(clips.TRAINING if o.hard else clips.SCORING, side=o.frame, tilt=o.tilt)
-    if scenes is not None:
-        variety = replace(variety, replace=1.0)
-    photo_set = read_photos(o.data, o.split)
-    scores = evaluate_photos(recogniser, photo_set, count=count, variety=variety, scenes=scenes, progress=counting_bar("clip"))
-    answer = {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
-    answer |= {"frame": o.frame, "tilt": variety.turn, "backgrounds": o.backgrounds.name if o.backgrounds else None}
-    return answer | scores.summary()
+    variety = clips.TRAINING if o.hard else clips.SCORING
+    scores = evaluate_photos(
+        recogniser, read_photos(o.data, o.split), count=count, variety=variety, progress=counting_bar("clip")
+    )
+    about = {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED, "tilt": variety.turn}
+    return about | scores.summary()
 
 
 def _tracks(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
     """Scores on tracked sentences, and apart on those that were not trained on."""
-    if o.frame is not None or o.tilt is not None or o.backgrounds is not None or o.empty:
-        raise ValueError(
-            "--frame, --tilt, --backgrounds and --empty place photographed hands: tracked sentences take none of them"
-        )
     split = "test" if o.split == HELD_OUT else o.split or "test"
     scores = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
     return {"split": split, **scores.summary(), **scores.unseen(set(recogniser.card.get("training_sentences", ())))}

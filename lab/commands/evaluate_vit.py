@@ -13,8 +13,8 @@ from core.vision.classifier import DEFAULT as VIT
 from core.vision.classifier import classifier_names, default_name, load_classifier
 from core.vision.photographs import photograph_files, photographs
 from lab.training.cct import VALIDATION_SPLIT
-from lab.training.vit import VALIDATION, evaluate, fetch_missing, held_out
-from lab.vision.idx import read_part
+from lab.training.vit import VALIDATION, evaluate, held_out
+from lab.vision.idx import fetch_missing, read_part
 
 
 def add_options(p: argparse.ArgumentParser) -> None:

@@ -6,12 +6,10 @@ is replaced in half of the clips, and hands are mirrored. The same seed gives th
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch.nn import functional as F
 
 from lab.signs.photo_set import PhotoSet
 from lab.signs.render import Hands, Studio
@@ -25,8 +23,6 @@ SENTENCES = 500
 """Number of sentences by which a model is scored."""
 DIGITS = (3, 8)
 """Fewest and most digits in one of them."""
-EMPTY_FRAMES = 40
-"""Of a film without a hand."""
 EMPTY_KINDS = (0.2, 0.25, 0.55)
 """Of the stills that show no whole digit: an empty wall, a hand half out of sight, two digits at once."""
 MIXED = (0.33, 0.67)
@@ -46,7 +42,6 @@ class Variety:
         sway: how far a hand strays while it is held, frames' sizes.
         light: strength of light, colour and camera variations, 1 the most. mirror: chance of a left hand for a right one.
         replace: chance that the wall is replaced.
-        side: of the photo as a share of the frame's. Below 1 the photo lies anywhere within the frame, its border continued.
     """
 
     hold: tuple[int, int]
@@ -58,7 +53,6 @@ class Variety:
     light: float
     mirror: float
     replace: float
-    side: float = 1.0
 
 
 SCORING = Variety(hold=(4, 9), change=(2, 4), scale=1.2, turn=12, shift=0.06, sway=0.01, light=0.4, mirror=0.0, replace=0.0)
@@ -67,24 +61,6 @@ TRAINING = Variety(hold=(3, 10), change=(1, 4), scale=1.4, turn=22, shift=0.14, 
 """The hardest training conditions."""
 PLAIN = Variety(hold=(3, 10), change=(1, 4), scale=1.3, turn=16, shift=0.1, sway=0.02, light=0.5, mirror=0.3, replace=0.0)
 """The easier training conditions, nearer to those of the scores."""
-
-
-def framed(variety: Variety, *, side: float | None = None, tilt: float | None = None) -> Variety:
-    """The variety with the hand's photo at a fixed size, placed anywhere in the frame, or with another largest turn.
-
-    Args:
-        side: of the photo as a share of the frame's height. tilt: largest turn either way, degrees. None leaves it as it is.
-
-    Raises:
-        ValueError: for a side outside 0.1 to 1, or a tilt outside 0 to 180.
-    """
-    if side is not None and not 0.1 <= side <= 1:
-        raise ValueError(f"the hand's side is a share of the frame's height, from 0.1 to 1, not {side:g}")
-    if tilt is not None and not 0 <= tilt <= 180:
-        raise ValueError(f"the tilt is a number of degrees from 0 to 180, not {tilt:g}")
-    if side is not None:
-        variety = replace(variety, side=side, scale=1.0, shift=0.0)
-    return variety if tilt is None else replace(variety, turn=tilt)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +111,7 @@ def make_clip(studio: Studio, chosen: list[int], variety: Variety, *, seed: int)
     a, b, labels = _choreography(photos, chosen, variety, random)
     frames = len(labels)
     # one framing a clip, a little of its own a photo, and a slow sway
-    zoom = variety.side * np.exp(random.uniform(-1, 1) * np.log(variety.scale))
+    zoom = np.exp(random.uniform(-1, 1) * np.log(variety.scale))
     turn = np.radians(random.uniform(-variety.turn, variety.turn))
     centre = random.uniform(-variety.shift, variety.shift, 2)
     mirrored = -1.0 if random.random() < variety.mirror else 1.0
@@ -144,8 +120,6 @@ def make_clip(studio: Studio, chosen: list[int], variety: Variety, *, seed: int)
         i: (random.normal(0, 0.04), random.normal(0, variety.turn / 250), random.normal(0, variety.shift / 4, 2))
         for i in sorted(set(chosen))
     }
-    if variety.side < 1:
-        centre += random.uniform(-(1 - variety.side) / 2, (1 - variety.side) / 2, 2)
     sway = _sway(frames, variety.sway, random)
     hands = [
         Hands(
@@ -159,7 +133,7 @@ def make_clip(studio: Studio, chosen: list[int], variety: Variety, *, seed: int)
         )
         for one in (a, b)
     ]
-    views = draw_views(studio.layers.backgrounds[chosen[:1]], variety.light, variety.replace, studio.size, random, studio.scenes)
+    views = draw_views(studio.layers.backgrounds[chosen[:1]], variety.light, variety.replace, studio.size, random)
     drawn = studio.draw(hands, views, np.zeros(frames, np.int64), seed=int(random.integers(2**31)))
     return SyntheticClip(frames=drawn, digits=[int(photos.digits[i]) for i in chosen], labels=np.array(labels))
 
@@ -168,28 +142,6 @@ def make_clips(studio: Studio, count: int, *, seed: int, variety: Variety) -> It
     """`count` clips, the same for the same photos, seed and size."""
     for place, chosen in enumerate(sentences(studio.photos, count, seed=seed)):
         yield make_clip(studio, chosen, variety, seed=seed * 1_000_003 + place)
-
-
-def make_empty_clips(scenes: NDArray[np.float32], count: int, *, seed: int) -> Iterator[NDArray[np.uint8]]:
-    """Films without a hand (EMPTY_FRAMES, S, S, 3): a camera that pans over one scene each.
-
-    Args:
-        scenes: (n, S, S, 3) 0 to 1, taken in turn.
-    """
-    random = np.random.default_rng(seed)
-    for place in range(count):
-        scene = scenes[place % len(scenes)]
-        size = len(scene)
-        window = round(size * random.uniform(0.7, 0.95))
-        ends = random.uniform(0, size - window, (2, 2))
-        light = random.uniform(0.7, 1.2)
-        film = []
-        for share in np.linspace(0, 1, EMPTY_FRAMES):
-            top, left = (ends[0] * (1 - share) + ends[1] * share).astype(int)
-            part = torch.from_numpy(scene[top : top + window, left : left + window]).permute(2, 0, 1)[None]
-            film.append(F.interpolate(part, size=(size, size), mode="bilinear", align_corners=False)[0].permute(1, 2, 0))
-        shown = (torch.stack(film).numpy() * light + random.normal(0, 0.01, (EMPTY_FRAMES, size, size, 3))).clip(0, 1)
-        yield (shown * 255).round().astype(np.uint8)
 
 
 def make_stills(

@@ -1,6 +1,6 @@
 """Scores a recogniser by its WER over tracked sentences, or over clips put together from photos; fits its least probability."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from core.signs.decoding import gloss_spans, greedy
 from core.signs.edits import alignment, word_error_rate
 from core.signs.recogniser import Recogniser
 from core.signs.tracks import TrackSentence
-from lab.signs.clips import BETWEEN, SCORING, SEED, SENTENCES, Variety, make_clips, make_empty_clips
+from lab.signs.clips import BETWEEN, SCORING, SEED, SENTENCES, Variety, make_clips
 from lab.signs.photo_set import PhotoSet, separate
 from lab.signs.render import Studio
 
@@ -61,12 +61,8 @@ def _no_progress(done: int, total: int) -> None:
 
 def evaluate_tracks(recogniser: Recogniser, sentences: Sequence[TrackSentence], *, progress: Progress = _no_progress) -> Result:
     """Score greedy decoding of tracked sentences, without a language model."""
-    scored = []
-    for place, sentence in enumerate(sentences, start=1):
-        log_probabilities = recogniser.log_probabilities(sentence.tracks, speaker=sentence.speaker)
-        scored.append(_scored(recogniser, sentence.glosses, log_probabilities))
-        progress(place, len(sentences))
-    return Result(sentences=tuple(scored))
+    read = ((one.glosses, recogniser.log_probabilities(one.tracks, speaker=one.speaker)) for one in sentences)
+    return _result(recogniser, read, lambda done: progress(done, len(sentences)))
 
 
 def evaluate_photos(
@@ -75,37 +71,26 @@ def evaluate_photos(
     *,
     count: int = SENTENCES,
     variety: Variety = SCORING,
-    scenes: NDArray[np.float32] | None = None,
     progress: Progress = _no_progress,
 ) -> Result:
-    """Score greedy decoding of synthetic sentences of real photos: clips put together from them with a seed.
+    """Score greedy decoding of synthetic sentences of real photos: clips put together from them with a seed."""
+    studio = Studio(photos, separate(photos.images), size=recogniser.image_size)
+    clips = make_clips(studio, count, seed=SEED, variety=variety)
+    read = ((tuple(map(str, clip.digits)), recogniser.log_probabilities(clip.frames)) for clip in clips)
+    return _result(recogniser, read, lambda done: progress(done, count))
 
-    Args:
-        scenes: (n, S, S, 3) 0 to 1, what the variety's replaced walls give way to.
-    """
-    studio = Studio(photos, separate(photos.images), size=recogniser.image_size, scenes=scenes)
+
+def _result(
+    recogniser: Recogniser, read: Iterable[tuple[tuple[str, ...], NDArray[np.floating]]], progress: Callable[[int], None]
+) -> Result:
+    """Answers to what was read: references with log-probabilities."""
     scored = []
-    for place, clip in enumerate(make_clips(studio, count, seed=SEED, variety=variety), start=1):
-        scored.append(_scored(recogniser, tuple(map(str, clip.digits)), recogniser.log_probabilities(clip.frames)))
-        progress(place, count)
+    for reference, log_probabilities in read:
+        best = recogniser.vocabulary.decode(greedy(log_probabilities))
+        answer = recogniser.greedy(log_probabilities)
+        scored.append(Scored(reference=reference, hypothesis=tuple(answer), best_path=tuple(best)))
+        progress(len(scored))
     return Result(sentences=tuple(scored))
-
-
-def evaluate_empty(recogniser: Recogniser, scenes: NDArray[np.float32], count: int, progress: Progress) -> dict[str, int]:
-    """Films that show no hand: how many, how many of them got a gloss, and how many glosses in all."""
-    glosses = []
-    for place, frames in enumerate(make_empty_clips(scenes, count, seed=SEED), start=1):
-        glosses.append(len(recogniser.greedy(recogniser.log_probabilities(frames))))
-        progress(place, count)
-    return {"samples": count, "films_with_gloss": sum(map(bool, glosses)), "glosses": sum(glosses)}
-
-
-def _scored(recogniser: Recogniser, reference: tuple[str, ...], log_probabilities: NDArray[np.floating]) -> Scored:
-    return Scored(
-        reference=reference,
-        hypothesis=tuple(recogniser.greedy(log_probabilities)),
-        best_path=tuple(recogniser.vocabulary.decode(greedy(log_probabilities))),
-    )
 
 
 def fit_least_probability(recogniser: Recogniser, photos: PhotoSet, *, count: int) -> float:

@@ -1,14 +1,10 @@
 """Reading a folder of photographed hand signs: manifest.csv and the photos it names."""
 
-import io
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 
 from lab.signs.photo_set import SIDE, PhotoSet
 
@@ -55,32 +51,3 @@ def _read(path: Path) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     if picture.size != (SIDE, SIDE):
         picture = picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR)
     return np.asarray(picture)
-
-
-def read_scenes(folder: Path, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """The middle squares of a folder's first 400 pictures (n, size, size, 3), 0 to 1.
-
-    They are picture files, and Parquet files with a column jpeg.
-
-    Raises:
-        ValueError: where there is none.
-    """
-    scenes = []
-    for data in islice(_pictures(folder), 400):
-        try:
-            with Image.open(data) as image:
-                picture = image.convert("RGB")
-        except (UnidentifiedImageError, OSError):
-            continue
-        scenes.append(np.asarray(ImageOps.fit(picture, (size, size), Image.Resampling.BOX), np.float32) / 255)
-    if not scenes:
-        raise ValueError(f"{folder.name} holds no picture: neither jpg or png files nor Parquet files with a column jpeg")
-    return np.stack(scenes)
-
-
-def _pictures(folder: Path) -> Iterator[io.BytesIO | Path]:
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() in (".jpg", ".jpeg", ".png"):
-            yield path
-        elif path.suffix == ".parquet" and "jpeg" in pq.read_schema(path).names:
-            yield from map(io.BytesIO, pd.read_parquet(path, columns=["jpeg"])["jpeg"])

@@ -64,11 +64,10 @@ class Studio:
 
     Args:
         size: height and width of a frame.
-        scenes: (n, size, size, 3) 0 to 1, what replaces a wall; abstract pictures where there are none.
     """
 
-    def __init__(self, photos: PhotoSet, layers: Layers, *, size: int, scenes: Floats | None = None) -> None:
-        self.photos, self.layers, self.size, self.scenes = photos, layers, size, scenes
+    def __init__(self, photos: PhotoSet, layers: Layers, *, size: int) -> None:
+        self.photos, self.layers, self.size = photos, layers, size
         colours = torch.from_numpy(photos.images).permute(0, 3, 1, 2) / 255.0
         self.pictures = torch.cat([colours, torch.from_numpy(layers.hands)[:, None]], dim=1)
 

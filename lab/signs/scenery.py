@@ -8,22 +8,19 @@ from torch.nn import functional as F
 from lab.signs.render import Floats, Views
 
 
-def draw_views(
-    walls: Floats, light: float, replace: float, size: int, random: np.random.Generator, scenes: Floats | None = None
-) -> Views:
+def draw_views(walls: Floats, light: float, replace: float, size: int, random: np.random.Generator) -> Views:
     """One row of `Views` for each of the walls (m, side, side, 3).
 
     Args:
         light: strength of light, colour and camera variations, 1 the most.
-        replace: chance that the wall gives way to another scene.
-        scenes: (n, size, size, 3) to choose from, abstract pictures where there are none.
+        replace: chance that the wall gives way to an abstract picture.
     """
     m = len(walls)
     own = F.interpolate(torch.from_numpy(walls).permute(0, 3, 1, 2), size=(size, size), mode="bilinear", align_corners=False)
     background = own.permute(0, 2, 3, 1).contiguous().numpy()
     replaced = random.random(m) < replace
     for place in np.flatnonzero(replaced):
-        background[place] = scene(size, random) if scenes is None else scenes[int(random.integers(len(scenes)))]
+        background[place] = scene(size, random)
 
     def spread(width: float, *shape: int) -> Floats:
         return (random.uniform(-width, width, (m, *shape)) * light).astype(np.float32)

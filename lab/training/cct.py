@@ -149,7 +149,8 @@ def _fold(into: Padded, weights: dict[str, Tensor], convolution: str, norm: str)
 class Lessons:
     """A larger network's knowledge of the photographs: a row for each to train on, in the order in which the files are read.
 
-    That teacher reads colour at a higher resolution than the CCT ever sees. `lab/bundle/photograph_teacher.py` writes the file.
+    That teacher reads colour at a higher resolution than the CCT ever sees. `lab/bundle/photograph_teacher.py` of
+    commit 8c6e8d09 writes the file.
 
     Attributes:
         shares: (n, kinds), probabilities by a teacher that was fitted without the photograph.
@@ -458,7 +459,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("mirrored", False, "answer with the mean of the image and its mirror image"),
         ("imagenet", Path, f"begin with the convolutions of EfficientNet-Lite0: the .pth file of {PACKAGE}"),
         ("start", Path, "begin with this card's weights, a CCT's, or a run's state"),
-        ("teacher", Path, "of lab/bundle/photograph_teacher.py"),
+        ("teacher", Path, "what lab/bundle/photograph_teacher.py of commit 8c6e8d09 writes"),
     )
 
 

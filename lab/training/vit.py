@@ -4,7 +4,6 @@ After vit-report, section 1.8.
 """
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
-from tqdm import tqdm
 
 from core import checkpoints
 from core.device import best_device
@@ -30,13 +28,11 @@ from core.vision.familiarity import Familiarity
 from lab.training.augment import Augmentation, augment
 from lab.training.garment_teacher import GarmentTeacher, TeacherConfig
 from lab.vision.calibration import fit_temperature, slope_of_typical
-from lab.vision.idx import MD5, IdxPart, Images, Labels, fetch, file_paths, missing, read_part, stratified_split
+from lab.vision.idx import IdxPart, Images, Labels, fetch_missing, file_paths, read_part, stratified_split
 
 Floats = NDArray[np.float64]
-WHOLE = 60_000
-"""Images in the training file."""
 VALIDATION = 5_000
-"""Training images held out for validation, 500 a class."""
+"""Training images held out for validation, 500 a class; of few images a tenth."""
 SPLIT_SEED: Final = 0
 """Of the images held out, the same for every run, so that runs can be compared."""
 CHECKED = 5_000
@@ -54,7 +50,6 @@ class ViTTraining:
         temperature: of the soft targets.
         augmentation: changes to the training images.
         teacher: name of a teacher's checkpoint in the same folder. compiled: compile the training step with torch.compile.
-        images: how many of the training file's images to use, validation included; all where left out.
         seed: draws everything else.
     """
 
@@ -65,7 +60,6 @@ class ViTTraining:
     augmentation: Augmentation = field(default_factory=Augmentation)
     teacher: str | None = None
     compiled: bool = False
-    images: int | None = None
     seed: int = 0
 
 
@@ -312,17 +306,15 @@ KNOWN = 20_000
 """Training images, at most, that class means and covariance are measured on."""
 
 
-def train(run: TrainingRun, data: Path, config: ViTConfig, training: ViTTraining, loop: LoopSettings) -> Path:
+def train(
+    run: TrainingRun, data: Path, garments: GarmentData, config: ViTConfig, training: ViTTraining, loop: LoopSettings
+) -> Path:
     """Train and write the checkpoint and its card: calibrated on validation, tested once. Returns the card's path.
 
     Args:
-        data: folder of the IDX files.
+        data: folder of the IDX files. garments: of their images.
     """
-    images, teacher = training.images, training.teacher
-    part = read_part(data, "train")
-    if images is not None and images < len(part):
-        part = held_out(part, images)
-    garments = prepare(part, held_out_of(images))
+    teacher = training.teacher
     torch.manual_seed(training.seed)
     model = ViT(config)
     if config.start == "local":
@@ -369,9 +361,10 @@ def train(run: TrainingRun, data: Path, config: ViTConfig, training: ViTTraining
     return save(run, model, card, test)
 
 
-def held_out_of(count: int | None) -> int:
-    """Images to validate on: 5,000, or a tenth of a small run's (a multiple of ten, as every class gives as many)."""
-    return VALIDATION if count is None else min(VALIDATION, max(10, count // 100 * 10))
+def read_garments(folder: Path) -> GarmentData:
+    """The training file's images, of which 5,000 are to validate on, or of few a tenth: every class gives as many."""
+    part = read_part(folder, "train")
+    return prepare(part, min(VALIDATION, max(10, len(part) // 100 * 10)))
 
 
 def features(model: ViT, images: Tensor) -> Floats:
@@ -386,9 +379,10 @@ def teacher_entry(name: str, folder: Path) -> dict[str, Any]:
     return about | {"validation_accuracy": card["metrics"]["validation"]["validation_accuracy"]}
 
 
-def train_teacher(run: TrainingRun, data: Path, config: TeacherConfig, training: ViTTraining, loop: LoopSettings) -> Path:
+def train_teacher(
+    run: TrainingRun, data: Path, garments: GarmentData, config: TeacherConfig, training: ViTTraining, loop: LoopSettings
+) -> Path:
     """Train the ViT's teacher on the same images, by the same split and loop; never reads the test images."""
-    garments = prepare(read_part(data, "train"), VALIDATION)
     torch.manual_seed(training.seed)
     teacher = GarmentTeacher(config)
     teacher.lay_out_for_speed()
@@ -400,23 +394,6 @@ def train_teacher(run: TrainingRun, data: Path, config: TeacherConfig, training:
         "classes": list(CLASSES),
     }
     return checkpoints.save(run.name, teacher, card, folder=run.folder)
-
-
-def fetch_missing(folder: Path, part: str) -> None:
-    """Download Fashion-MNIST's files, with a bar, into a folder that lacks those of a part ("train" or "t10k").
-
-    Raises:
-        IdxError: where they are neither in the folder nor on the network.
-    """
-    if missing(folder, tuple(name for name in MD5 if name.startswith(part))):
-        with tqdm(unit="B", unit_scale=True, file=sys.stderr) as bar:
-
-            def report(name: str, done: int, total: int) -> None:
-                bar.set_description(name, refresh=False)
-                bar.total = total or None
-                bar.update(done - bar.n)
-
-            fetch(folder, report=report)
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
@@ -432,7 +409,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("dropout", 0.0, None),
         ("soft", 0.8, "weight of the teacher's answers beside the labels"),
         ("temperature", 2.0, "of the teacher's answers"),
-        ("images", int, "training images to use, validation included; all if left out"),
         ("teacher", str, "checkpoint of a teacher in the same folder, whose answers are imitated"),
         ("start", Path, "begin with the best weights of the run that kept its state here"),
     )
@@ -460,30 +436,28 @@ def _add_common(p: argparse.ArgumentParser, *, name: str, epochs: int) -> None:
         ("shift", 2, "largest move of a training image, pixels"),
         ("warp", 0.5, "share of the images that are also turned, stretched and sheared"),
     )
-    for option, text in (("compile", "compile the step (torch.compile)"), ("bf16", "forward pass in bfloat16")):
-        kind = argparse.BooleanOptionalAction
-        p.add_argument(f"--{option}", action=kind, default=None, help=f"{text}; on a GPU if left out")
+    text = "compile the step (torch.compile); on a GPU if left out"
+    p.add_argument("--compile", action=argparse.BooleanOptionalAction, default=None, help=text)
 
 
-def _common(o: argparse.Namespace, images: int) -> tuple[TrainingRun, ViTTraining, LoopSettings]:
-    """The run and its settings, for an epoch of `images` images."""
-    on_gpu = best_device().type == "cuda"
-    loop = loop_of(o, steps=images // o.batch, bf16=on_gpu if o.bf16 is None else o.bf16)
+def _common(o: argparse.Namespace, parts: tuple[str, ...]) -> tuple[TrainingRun, GarmentData, ViTTraining, LoopSettings]:
+    """The run, the images of the parts that it needs, and its settings."""
+    for part in parts:
+        fetch_missing(o.data, part)
+    garments, on_gpu = read_garments(o.data), best_device().type == "cuda"
+    loop = loop_of(o, steps=len(garments.train_labels) // o.batch, bf16=on_gpu)
     o.compiled = on_gpu if o.compile is None else o.compile
-    return run_of(o, loop), from_options(ViTTraining, o, augmentation=from_options(Augmentation, o)), loop
+    return run_of(o, loop), garments, from_options(ViTTraining, o, augmentation=from_options(Augmentation, o)), loop
 
 
 def _run(o: argparse.Namespace) -> Path:
-    for part in ("train", "t10k") if o.test else ("train",):
-        fetch_missing(o.data, part)
-    run, training, loop = _common(o, (o.images or WHOLE) - held_out_of(o.images))
-    return train(run, o.data, from_options(ViTConfig, o, start=o.init), training, loop)
+    run, garments, training, loop = _common(o, ("train", "t10k") if o.test else ("train",))
+    return train(run, o.data, garments, from_options(ViTConfig, o, start=o.init), training, loop)
 
 
 def _run_teacher(o: argparse.Namespace) -> Path:
-    fetch_missing(o.data, "train")
-    run, training, loop = _common(o, WHOLE - VALIDATION)
-    return train_teacher(run, o.data, from_options(TeacherConfig, o), training, loop)
+    run, garments, training, loop = _common(o, ("train",))
+    return train_teacher(run, o.data, garments, from_options(TeacherConfig, o), training, loop)
 
 
 RECIPES = {

@@ -7,15 +7,16 @@ import gzip
 import hashlib
 import math
 import struct
+import sys
 import urllib.request
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
 
 import numpy as np
 import numpy.typing as npt
+from tqdm import tqdm
 
 ADDRESS = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 """Address at which the data set's authors keep the files."""
@@ -32,8 +33,6 @@ Images = npt.NDArray[np.uint8]
 """(n, 28, 28) grey levels, 0 the background."""
 Labels = npt.NDArray[np.int64]
 """(n,) classes 0 to 9."""
-Report = Callable[[str, int, int], None]
-"""Called with the file's name, the bytes so far and the bytes in all (0 where the server does not say)."""
 
 
 class IdxError(ValueError):
@@ -97,20 +96,19 @@ def read_part(folder: Path, part: str) -> IdxPart:
     return IdxPart(images=images, labels=labels.astype(np.int64))
 
 
-def missing(folder: Path, names: tuple[str, ...] = tuple(MD5)) -> list[str]:
-    """The official files that are not in the folder, gzipped or not."""
-    return [name for name in names if not _find(folder, name).exists()]
+def fetch_missing(folder: Path, part: str, *, address: str = ADDRESS) -> None:
+    """Download all files that the folder lacks, with a bar, each checked against its published MD5 before it is put there.
 
-
-def fetch(folder: Path, *, address: str = ADDRESS, report: Report | None = None) -> None:
-    """Download the files that the folder lacks, each checked against its published MD5 before it is put there.
+    Args:
+        part: "train" or "t10k"; nothing is fetched where its two files are there.
 
     Raises:
         IdxError: without a network, or for a file other than the published one; no partial file is left behind.
     """
-    for name in missing(folder):
+    lacking = [name for name in MD5 if not _find(folder, name).exists()]
+    for name in lacking if any(name.startswith(part) for name in lacking) else ():
         try:
-            data = _download(address + name, name, report)
+            data = _download(address + name, name)
         except (URLError, OSError, ValueError) as error:
             raise IdxError(
                 f"{name} is not in {folder} and could not be downloaded from {address} ({error}): put the four official "
@@ -125,17 +123,11 @@ def fetch(folder: Path, *, address: str = ADDRESS, report: Report | None = None)
         partial.replace(folder / name)
 
 
-def _download(address: str, name: str, report: Report | None) -> bytes:
-    pieces: list[bytes] = []
-    done = 0
+def _download(address: str, name: str) -> bytes:
     with urllib.request.urlopen(address, timeout=30) as answer:
-        total = int(answer.headers.get("Content-Length") or 0)
-        while piece := answer.read(1 << 18):
-            pieces.append(piece)
-            done += len(piece)
-            if report is not None:
-                report(name, done, total)
-    return b"".join(pieces)
+        total = int(answer.headers.get("Content-Length") or 0) or None
+        with tqdm.wrapattr(answer, "read", total=total, desc=name, file=sys.stderr) as read:
+            return b"".join(iter(lambda: read.read(1 << 18), b""))
 
 
 def stratified_split(labels: Labels, held_out: int, *, seed: int = 0) -> tuple[Labels, Labels]:

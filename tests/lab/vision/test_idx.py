@@ -113,20 +113,25 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
     thread.join()
 
 
-def test_missing_files_are_fetched_and_checked(tmp_path: Path, server: tuple[str, Path]) -> None:
+def test_missing_files_are_fetched_and_checked(
+    tmp_path: Path, server: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     address, home = server
-    folder, told = tmp_path / "here", []
-    idx.fetch(folder, address=address, report=lambda name, done, total: told.append((name, done, total)))
-    assert idx.missing(folder, tuple(idx.MD5)) == []
-    assert read_part(folder, "t10k").labels.tolist() == LABELS[:10].tolist()
-    assert {name: (done, total) for name, done, total in told} == {
-        path.name: (path.stat().st_size, path.stat().st_size) for path in home.iterdir()
+    folder = tmp_path / "here"
+    idx.fetch_missing(folder, "t10k", address=address)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+        path.name: path.read_bytes() for path in home.iterdir()
     }
+    assert read_part(folder, "t10k").labels.tolist() == LABELS[:10].tolist()
+    told = capsys.readouterr().err
+    assert all(f"{path.name}: 100%" in told for path in home.iterdir())
+    (folder / "t10k-labels-idx1-ubyte.gz").unlink()
+    idx.fetch_missing(folder, "train", address="http://nowhere")  # its own files are there
 
 
 def test_another_file_than_the_published_one_is_not_kept(tmp_path: Path, server: tuple[str, Path]) -> None:
     address, home = server
     write(home, "train", IMAGES[::-1], LABELS)
     with pytest.raises(IdxError, match="not the published"):
-        idx.fetch(tmp_path / "here", address=address)
+        idx.fetch_missing(tmp_path / "here", "train", address=address)
     assert not list((tmp_path / "here").glob("train-images*"))
