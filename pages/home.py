@@ -28,7 +28,7 @@ MAX_SENT: Final = 6_000_000
 """Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends."""
 GARMENTS: Final = "pages/images/classify.py"
 SEE: Final = "pages/images/see.py"
-SAMPLES: Final = (("photos", 4), ("photos", 10), ("photos", 13))
+SAMPLES: Final = (("photos", 13), ("photos", 10), ("photos", 4))
 """Photographs to press: the first is the one answered beforehand."""
 GIVEN, FILMING = "front:given", "front:filming"
 """Session keys: the picture's file that was given last, or the place of a bundled photograph; and whether the camera stands in

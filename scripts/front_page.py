@@ -39,8 +39,8 @@ from pages.shared import language
 
 ROWS: Final = 480
 """Two minutes of the recording."""
-PHOTOGRAPH: Final = 4
-"""A long sleeve, by its place among the bundled photographs."""
+PHOTOGRAPH: Final = 13
+"""A dress, by its place among the bundled photographs."""
 CLIP: Final = 0
 """The first of the bundled clips."""
 SENTENCE: Final = "the cat sat on the mat"

@@ -18,8 +18,10 @@ Shares = tuple[float, float, float, float]
 WHOLE: Final[Shares] = (0, 0, 100, 100)
 SHOWN: Final = 720
 """Longest side of the picture as it is shown, pixels."""
-DARKEST: Final = 0.3
-"""Light of what does not stand out at all."""
+DARKEST: Final = 0.25
+"""Light of what does not stand out."""
+HALF_SHADE: Final = 0.25
+"""On either side of a half, from where a pixel stands out: the light rises from `DARKEST` to whole over these saliences."""
 
 
 def shown_pixels(analysis: PictureAnalysis, prepared: PreparedPicture, picture: Picture) -> Bytes:
@@ -54,10 +56,11 @@ def lit_answer(analysis: PictureAnalysis, prepared: PreparedPicture, pixels: Byt
 
 
 def lit(pixels: Bytes, seen: SeenPicture) -> Bytes:
-    """A picture (height, width, 3), dark where nothing stands out, as `seen` has it in another size."""
+    """A picture (height, width, 3), lit where it stands out by `seen`, which has it in another size: half-way at a half."""
     left, top, right, bottom = seen.inside
     light = Image.fromarray(seen.salience[top:bottom, left:right]).resize(pixels.shape[1::-1], Image.Resampling.BILINEAR)
-    bright = DARKEST + (1 - DARKEST) * np.sqrt(np.asarray(light).clip(0, 1))
+    rise = ((np.asarray(light) - 0.5) / (2 * HALF_SHADE) + 0.5).clip(0, 1)
+    bright = DARKEST + (1 - DARKEST) * rise * rise * (3 - 2 * rise)
     return (pixels * bright[..., None]).round().astype(np.uint8)
 
 

@@ -29,7 +29,7 @@ OWN, REFUSED, GIVEN = "classify:own", "classify:refused", "classify:given"
 is given or chosen; and how one was given that is not decoded yet."""
 STILL, STARTED = "classify:still", "classify:started"
 """Session keys: the id of a still that was just taken, and that the camera was just asked for."""
-SAMPLES: Final = (("photos", 4), ("photos", 10), ("gallery", 55))
+SAMPLES: Final = (("photos", 13), ("photos", 10), ("gallery", 55))
 """Source and place of the pictures to press."""
 PARAMETERS: Final = {"photos": "photo", "gallery": "item"}
 """Parameter that holds the place, by the source."""

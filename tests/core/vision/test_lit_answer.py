@@ -15,6 +15,7 @@ from tests.core.vision.tiny_vit import FOLDER
 def test_a_picture_is_dark_where_nothing_stands_out() -> None:
     salience = np.zeros((112, 112), np.float32)
     salience[:, 56:] = 1  # of a picture twice as wide as high, whose room begins at row 28
+    salience[70:] = 0.5  # its lower quarter stands out by halves
     empty = np.zeros((0, 0), np.float32)
     inside = (0, 28, 112, 84)
     seen = SeenPicture(
@@ -27,7 +28,8 @@ def test_a_picture_is_dark_where_nothing_stands_out() -> None:
         salience=salience,
     )
     found = lit(np.full((100, 200, 3), 200, np.uint8), seen)
-    assert (found[:, :90] == round(200 * DARKEST)).all() and (found[:, 110:] == 200).all()
+    assert (found[:70, :90] == round(200 * DARKEST)).all() and (found[:70, 110:] == 200).all()
+    assert (found[80:] == round(200 * (1 + DARKEST) / 2)).all()
     assert percent_edges((10, 20, 60, 80), (200, 100)) == (5, 20, 30, 80)
 
 
