@@ -81,13 +81,10 @@ class LivePlot {
     return this.draw();
   }
 
-  // The one figure of a lesson on a projector fills its place. A sheet of pictures is no higher than its width allows, as its
-  // pictures keep their shape.
+  // A sheet of pictures is no higher than its width allows, as its pictures keep their shape.
   height() {
     const { height, proportion } = this.chrome;
-    const wanted = proportion && this.figure.clientWidth ? Math.min(height, Math.ceil(this.figure.clientWidth / proportion)) : height;
-    const stage = this.figure.closest(".st-key-stage_figure");
-    return stage ? stage.clientHeight - Math.round(0.01 * innerHeight) : wanted;
+    return proportion && this.figure.clientWidth ? Math.min(height, Math.ceil(this.figure.clientWidth / proportion)) : height;
   }
 
   async draw() {
@@ -114,7 +111,7 @@ class LivePlot {
     const look = JSON.stringify([this.last, ground, this.height(), this.chrome.language]);
     if (look === this.look) return;
     const figure = JSON.parse(this.last);
-    await Plotly.react(this.plot, identified(figure.data.map(legible)), this.layout(figure.layout, ground), this.config(Plotly));
+    await Plotly.react(this.plot, identified(figure.data), this.layout(figure.layout, ground), this.config(Plotly));
     this.look = look;
     this.say();
     if (this.updates === 0) this.listen();
@@ -129,7 +126,6 @@ class LivePlot {
     layout.uirevision ??= "keep";
     layout.autosize = true;
     layout.height = this.height();
-    if (presenting()) enlarge(layout);
     layout.separators ??= separators(this.chrome.language);
     // A finger that drags a plot means to scroll the page.
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode ??= false;
@@ -217,31 +213,6 @@ function identified(traces) {
   return traces;
 }
 
-const legiblePx = () => Math.round(0.03 * innerHeight); // of every number in a lesson on a projector: 32 px of 1080
-
-export function presenting() {
-  return document.querySelector(".lesson-presenting") !== null;
-}
-
-// The sizes that a figure sets itself, raised for a projector.
-function enlarge(layout) {
-  layout.margin = { ...layout.margin, t: Math.max(layout.margin?.t ?? 0, 1.8 * legiblePx()) };
-  const panels = Object.keys(layout).filter((name) => name.startsWith("yaxis"));
-  if (panels.length > 3) {
-    for (const name of panels) layout[name] = { ...layout[name], showticklabels: false };
-    for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.round(0.6 * legiblePx()) };
-    return;
-  }
-  for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.max(note.font?.size ?? 0, legiblePx()) };
-  for (const name of panels) layout[name] = { ...layout[name], title: { ...layout[name].title, standoff: 0.5 * legiblePx() } };
-}
-
-function legible(trace) {
-  if (!presenting()) return trace;
-  const font = { ...trace.textfont, size: Math.max(trace.textfont?.size ?? 0, legiblePx()) };
-  return trace.type === "scatter" || trace.type === "heatmap" || trace.type === "bar" ? { ...trace, textfont: font } : trace;
-}
-
 function painted() {
   return document.hidden ? Promise.resolve() : new Promise((done) => requestAnimationFrame(() => done()));
 }
@@ -258,10 +229,9 @@ export function theme(element) {
   const background = css(element, "--st-background-color", "white");
   const axis = { gridcolor: line, linecolor: line, tickcolor: line, zerolinecolor: line };
   const grown = 0.86 * parseFloat(getComputedStyle(document.documentElement).fontSize); // grows with the page's text
-  const size = presenting() ? Math.max(grown, legiblePx()) : grown;
   return {
     layout: {
-      font: { color: text, family: css(element, "--st-font", "sans-serif"), size: Math.round(size) || 13 },
+      font: { color: text, family: css(element, "--st-font", "sans-serif"), size: Math.round(grown) || 13 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       xaxis: axis,

@@ -196,7 +196,7 @@ class RandomlyAttended(Attended):
 
 def editors(it: Attended) -> None:
     """The tokens and the weights as tables to edit."""
-    with frame.controls_block("editors"), st.expander(_("Edit the numbers"), icon=":material/edit:"):
+    with st.expander(_("Edit the numbers"), icon=":material/edit:"):
         channels = [str(index + 1) for index in range(WIDTH)]
         for column, name in zip([*st.columns(2), *st.columns(2)], ("X", "W_Q", "W_K", "W_V"), strict=True):
             with column:
@@ -299,7 +299,7 @@ def softmax(it: Attended) -> PartView:
     """The weights of all queries, of one query, and their entropy."""
     steps, i, head = it.steps, it.query, it.head_index
     weights, entropy = steps.weights[head], steps.entropy[head]
-    row = partial(tex_row, digits=4, most=6 if len(it.names) <= 6 else 5)  # of more words shorter: it stays on a projector
+    row = partial(tex_row, digits=4, most=6 if len(it.names) <= 6 else 5)  # of more words shorter: it stays on the page
     entropies = row_bars(entropy, it.names, y_title=_("Entropy, nats"), even=attention_steps.even_entropies(steps.mask), mark=i)
     count = int(steps.mask[i].sum())
     note = (

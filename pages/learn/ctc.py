@@ -252,7 +252,7 @@ def editor(it: Lab) -> None:
     if it.source.clip is not None:
         return
     generated = it.generated
-    with frame.controls_block("cells"), st.expander(_("Edit a probability"), icon=":material/edit:"):
+    with st.expander(_("Edit a probability"), icon=":material/edit:"):
         st.caption(_("Change any number: its row is brought back to a sum of 1."))
         rows = [str(t + 1) for t in range(it.length)]
         matrix_editor.editor(generated.probabilities, key=CELLS, label="P", rows=rows, columns=generated.names, digits=3)

@@ -17,9 +17,8 @@ def search_line() -> dict[str, str]:
     if linked := [st.query_params.pop(name) for name in ("doc", "decided") if name in st.query_params]:
         words = [st.query_params.get("find", ""), *linked]
         url_state.remember("find", " ".join(one for one in words if one not in ("", "all", "any")) or None)
-    with frame.controls_block("find"):
-        hint = "softmax, CTC, D11, vit-report, core.nn …"
-        return {"query": url_state.text(_("Search"), key="find", max_chars=80, placeholder=hint, icon=":material/search:")}
+    hint = "softmax, CTC, D11, vit-report, core.nn …"
+    return {"query": url_state.text(_("Search"), key="find", max_chars=80, placeholder=hint, icon=":material/search:")}
 
 
 def draw_entry(entry: Equation) -> None:
@@ -58,8 +57,7 @@ def listing(query: str) -> PartView:
             controls.notice("empty", _("No equation has all of these words: try fewer."))
         at = 1
         if sheets > 1:
-            with frame.controls_block("page"):
-                at = url_state.slider(_("Page"), 1, sheets, key="sheet", default=1)
+            at = url_state.slider(_("Page"), 1, sheets, key="sheet", default=1)
         for entry in matches[(at - 1) * PER_PAGE : at * PER_PAGE]:
             draw_entry(entry)
 

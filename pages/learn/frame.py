@@ -12,8 +12,7 @@ import streamlit as st
 
 from core.lecture.tokens import split_words
 from core.lecture.worked import Worked
-from pages.learn.tex_lines import lines
-from pages.shared import controls, url_state
+from pages.shared import url_state
 from pages.shared.language import _, number, prose_section, significant
 from pages.shared.url_state import Number
 
@@ -173,11 +172,6 @@ def passage(page: str, section: str) -> str:
     return prose_section(f"learn_{page}", section)
 
 
-def controls_block(key: str = "") -> Any:
-    """A container for widgets, which presentation mode hides without changing their values."""
-    return st.container(key=f"learn_controls{'_' if key else ''}{key}")
-
-
 @dataclass(frozen=True)
 class Turned:
     """The dials of a view as the reader has set them.
@@ -206,8 +200,7 @@ class Turned:
 def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = None) -> Turned:
     """The dials' names and the widget of the chosen dial, and beside them the place of the view's equations.
 
-    The widgets of the other dials are drawn but hidden, so that each keeps its value and its URL parameter. Presentation mode
-    shows the chosen dial alone.
+    The widgets of the other dials are drawn but hidden, so that each keeps its value and its URL parameter.
 
     Args:
         key: of the choice of a dial, and its URL parameter. offered: dial by code.
@@ -215,8 +208,7 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
     """
     values: dict[str, Any] = {}
     on = next(iter(offered), "")
-    presenting = controls.presenting()  # the style sheet then puts the equations beside dial and figure
-    left, right = (nullcontext(), nullcontext()) if presenting or not offered else st.columns(2, gap="large")
+    left, right = (nullcontext(), nullcontext()) if not offered else st.columns(2, gap="large")
     with left, st.container(key=f"lesson_dials_{key}") if offered else nullcontext():
         if len(offered) > 1:
             with st.container(key=f"dial_names_{key}"):
@@ -248,37 +240,26 @@ def value_text(dial: Dial, code: str, values: Mapping[str, Any]) -> str:
 
 
 def show_equation(worked: Worked) -> None:
-    """An equation and its calculation, on separate short lines while presenting."""
-    broken = lines if controls.presenting() else _whole
-    _formula(broken(worked.formula))
+    """An equation and its calculation."""
+    st.latex(worked.formula)
     if worked.calculation:
-        _calculation(broken(worked.calculation), worked.note)
+        _calculation(worked.calculation, worked.note)
 
 
 def equation_here(formula: str, calculation: str, *, note: str = "") -> None:
     """The equation, and beside it the same with this page's numbers, where it is called: for a page that is no lesson."""
     left, right = st.columns(2, gap="medium")
     with left:
-        _formula([formula])
+        st.latex(formula)
     with right:
-        _calculation([calculation], note)
+        _calculation(calculation, note)
 
 
-def _formula(lines: list[str]) -> None:
-    for line in lines:
-        st.latex(line)
-
-
-def _calculation(lines: list[str], note: str) -> None:
+def _calculation(calculation: str, note: str) -> None:
     st.caption(_("With the numbers on this page"))
-    for line in lines:
-        st.latex(line)
+    st.latex(calculation)
     if note:
         st.caption(note)
-
-
-def _whole(formula: str) -> list[str]:
-    return [formula]
 
 
 def tex(value: float, digits: int = 3) -> str:

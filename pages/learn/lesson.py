@@ -19,7 +19,7 @@ from streamlit.errors import StreamlitPageNotFoundError
 from core.lecture import course
 from core.lecture.course import Lesson
 from pages.learn import predict
-from pages.shared import assets, controls
+from pages.shared import assets
 from pages.shared.language import N_, _, number, prose, prose_section, sections
 from pages.shared.navigation import entry_of
 
@@ -41,7 +41,7 @@ def passage(of: Lesson, section: str) -> str:
 def link(
     to: Lesson, *, label: str = "", icon: str | None = None, icon_first: bool = True, key: str = "", help: str | None = None
 ) -> None:
-    """A link to a lesson, which keeps the question and presentation mode."""
+    """A link to a lesson, which keeps the question."""
     query: dict[str, Any] = predict.links()
     if to.parts:
         query["part"] = to.parts[0]
@@ -51,10 +51,9 @@ def link(
 
 
 def page_link(file: str, query: Mapping[str, str], *, label: str, help: str | None = None, **more: Any) -> None:
-    """A link that keeps presentation mode."""
-    kept = {controls.PRESENTATION: "true"} if controls.presenting() else {}
+    """A link within the app."""
     try:
-        st.page_link(file, label=label, help=help, query_params=dict(query) | kept, **more)
+        st.page_link(file, label=label, help=help, query_params=query, **more)
     except StreamlitPageNotFoundError:  # a page that runs by itself, without the navigation
         st.caption(label)
 
@@ -104,11 +103,9 @@ def _place(here: Lesson) -> None:
 
 
 def dress() -> None:
-    """The style of lessons, that of presentation mode where it is on, and the keys."""
-    styles = assets.style("lesson_present.css") if controls.presenting() else ""
+    """The keys of lessons, and what a press on a matrix tells."""
     script = "".join(f"{assets.imported(name)};" for name in ("lesson_keys.js", "matrix.js"))
-    mark = '<i class="lesson-presenting"></i>' if controls.presenting() else ""
-    st.html(f"<style>{styles}</style>{mark}<script>{script}</script>", unsafe_allow_javascript=True)
+    st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
 
 
 def story(of: Lesson, part: str) -> str:
@@ -134,9 +131,9 @@ def foot(url: str, part: str = "") -> None:
     if here is None:
         return
     if text := story(here, part):
-        with st.container(key="learn_controls_story"):
+        with st.container(key="lesson_story"):
             st.markdown(text)
-    with st.container(key="learn_controls_lesson"):
+    with st.container():
         with st.expander(_("For the instructor"), icon=":material/cast_for_education:"):
             notes(here)
         st.html(recall(here, _("Three questions"), opened=True))

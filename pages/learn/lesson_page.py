@@ -1,4 +1,4 @@
-"""A page of the lecture as data, and the one place that shows it: order, state, undo, presentation, what is taken along.
+"""A page of the lecture as data, and the one place that shows it: order, state, undo, what is taken along.
 
     def dropout(
         rate: Annotated[float, slider(_("Dropout rate"), 0.0, 0.9, key="drop_rate", default=0.3, step=0.05)],
@@ -23,7 +23,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -42,7 +41,6 @@ from pages.learn import (
     frame,
     lesson,
     predict,
-    projector,
     take_along,
     what_moved,
 )
@@ -60,14 +58,9 @@ Show = Callable[[], object]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure or a table, which a projector shows alone.
-
-    Attributes:
-        show: draws it on the page. values: of a matrix.
-    """
+    """A figure or a table, which stands above the dials."""
 
     show: Show
-    values: Any = None
 
     def __call__(self) -> None:
         """Draw it here."""
@@ -88,7 +81,6 @@ class PartView:
         notes: what to look for: passages, and the claims that are true; the part's passage where None. more: below the notes.
         asked: name and value of the number whose change a reader is asked to predict.
         followed: the matrix of which the last change of a dial is told and can be taken back.
-        compared: what a projector shows first, side by side.
         notebook_values: for the part's template in `assets/snippets`, made where they are asked for; None where it has none.
     """
 
@@ -98,7 +90,6 @@ class PartView:
     more: Sequence[Item] = ()
     asked: Callable[[], tuple[str, float]] | None = None
     followed: Followed | None = None
-    compared: Sequence[Drawn] = ()
     notebook_values: Callable[[], Mapping[str, Any]] | None = None
 
     def figures(self, moved: Moved | None) -> Sequence[Item]:
@@ -182,11 +173,11 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
         return Drawn(lambda: live_plot(figure, key=key, alt=alt, height=height, **more))
     if figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS:
         drawn = matrix_figure(figure, height=height)
-        return Drawn(lambda: live_plot(drawn, key=key, alt=alt, **more), figure.values)
+        return Drawn(lambda: live_plot(drawn, key=key, alt=alt, **more))
     origin = follow(key, figure)
     csv = _("Download as {format}").format(format="CSV")
     table = matrix_html(figure, key=key, alt=alt, csv=csv, write=written, chooses=chooses, origin=origin)
-    return Drawn(lambda: st.html(table), figure.values)
+    return Drawn(lambda: st.html(table))
 
 
 def word_matrix(
@@ -243,15 +234,7 @@ def stats(*strip: Stat) -> Show:
 
 def table(rows: Any, **more: Any) -> Drawn:
     """Rows as a table, whose corner gives it as CSV."""
-    data = pd.DataFrame(rows)
-
-    def show() -> None:
-        if controls.presenting():
-            st.html(f'<div class="stage-table">{data.to_html(index=False, border=0)}</div>')
-            return
-        st.dataframe(data, hide_index=True, width="stretch", **more)
-
-    return Drawn(show)
+    return Drawn(lambda: st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", **more))
 
 
 def render(page: LessonPage) -> None:
@@ -259,9 +242,8 @@ def render(page: LessonPage) -> None:
     use_one_thread()
     _lead_on(page.moved.get(st.query_params.get("part", ""), ""))
     head = st.container()
-    if not controls.presenting():
-        with st.container(key="lesson_lead"):
-            st.markdown(frame.passage(page.name, "lead"))
+    with st.container(key="lesson_lead"):
+        st.markdown(frame.passage(page.name, "lead"))
     code = page.parts[0].code
     if code:
         names = {one.code: one.title for one in page.parts}
@@ -284,53 +266,32 @@ def _lead_on(address: str) -> None:
 @st.fragment
 def _body(page: LessonPage, part: Part) -> None:
     """Everything that changes with a dial; a fragment, which runs again on its own."""
-    stage = projector.stage()
     try:
-        if stage is None:
-            _on_page(page, part)
-        else:
-            _on_stage(page, part, stage)
+        _drawn(page, part)
     except tuple(page.errors) as problem:
         sentence, remedy = next(words for kind, words in page.errors.items() if isinstance(problem, kind))
         controls.error_box(sentence or str(problem), remedy=remedy)
         _foot(page, part, None)
 
 
-def _on_page(page: LessonPage, part: Part) -> None:
+def _drawn(page: LessonPage, part: Part) -> None:
     """The figure above the dials, what is said of it and the diagram below."""
     picture = st.container(key="lesson_figure")
     above = part.above()
     turned = frame.draw_dials(part.key, part.offered(above), first=part.first)
     shown, below = st.container(gap="xsmall"), st.container()
     with st.container():
-        _diagram(page, part)
+        if part.diagram and lesson_of(page.url, part.code) is not None:
+            diagram.draw(page.name, part.code, [one.code for one in page.parts])
     if part.below is not None:
         with below:
             frame.call(part.below, above | turned.values)
     view = page.view(part, above | turned.values)
     with shown:
         seen = predict.ask(lambda: _question(page, part, above, turned, view))
-        _show(view, turned, _moved(view, turned), picture, seen=seen)
+        moved = what_moved.follow(view.followed, turned.moving) if view.followed else None
+        _show(view, turned, moved, picture, seen=seen)
     _foot(page, part, view)
-
-
-def _on_stage(page: LessonPage, part: Part, stage: projector.Stage) -> None:
-    """One figure on a projector, beside it diagram and dial."""
-    with stage.hidden:
-        above = part.above()
-    with stage.dial:
-        turned = frame.draw_dials(part.key, part.offered(above), first=part.first)
-    view = page.view(part, above | turned.values)
-    with stage.strip:
-        predict.ask(lambda: _question(page, part, above, turned, view))
-    _project(view, turned, stage, _moved(view, turned))
-    stage.code()
-    with stage.diagram:
-        _diagram(page, part)
-
-
-def _moved(view: PartView, turned: Turned) -> Moved | None:
-    return what_moved.follow(view.followed, turned.moving) if view.followed else None
 
 
 def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turned, view: PartView) -> Change | None:
@@ -363,37 +324,6 @@ def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turne
                 moved=compare(now.values, then.values) if now and then and alike else None,
             )
     return None
-
-
-def _diagram(page: LessonPage, part: Part) -> None:
-    """The lesson's block diagram, where it has the part."""
-    if part.diagram and lesson_of(page.url, part.code) is not None:
-        diagram.draw(page.name, part.code, [one.code for one in page.parts])
-
-
-def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Moved | None) -> None:
-    """One figure on a projector, and what moved, below the question."""
-    items = [*view.figures(moved), *view.more]
-    figures = [one for item in items for one in _flat(item) if isinstance(one, Drawn)]
-    followed = None if view.followed is None else view.followed.values
-    at = next((n for n, one in enumerate(figures) if followed is not None and projector.same(one.values, followed)), 0)
-    if view.compared:
-        at, figures = 0, [Drawn(partial(_beside, view.compared)), *figures]
-    equations = [partial(frame.show_equation, one) for one in view.equations()]
-    stage.present([*figures, *equations], first=at, equations=len(equations))
-    with stage.strip:
-        if moved is not None and view.followed:
-            what_moved.say(view.followed, moved)
-        elif view.notes and not predict.wanted():
-            note = translate(view.notes[0])  # of all there is no room
-            st.markdown(note[:1].upper() + note[1:])
-
-
-def _beside(drawn: Sequence[Drawn]) -> None:
-    with st.container(key="stage_pair", horizontal=True):
-        for one in drawn:
-            with st.container():
-                one()
 
 
 def _flat(item: Item) -> Iterator[Show]:
@@ -460,9 +390,8 @@ def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:
     """The end of the page; without a view, which an error or the open question keeps from it, the link to it alone."""
     if view is not None:
         lesson.foot(page.url, part.code)
-    with frame.controls_block("foot"):
-        title = f"{page.title}: {part.title}" if part.title else page.title
-        take_along.offer(page.name, part.code, title, None if view is None else view.notebook_values)
+    title = f"{page.title}: {part.title}" if part.title else page.title
+    take_along.offer(page.name, part.code, title, None if view is None else view.notebook_values)
     if view is None:
         return
     st.caption(_("Sources: {sources}").format(sources=page.sources))

@@ -104,7 +104,6 @@ def normalisation(
         equation=_normalised(norm, cell, (sample, time, channel)),
         figure=figure,
         followed=Followed(name=f"sample {sample}", values=example.after[sample - 1].T, rows=channels),
-        compared=one(sample),
         more=[
             check(
                 _("The formula and PyTorch's layer differ by {gap} at most.").format(gap=written(example.gap, -1)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Final
 
@@ -190,17 +190,14 @@ def rows(it: Shuffled) -> PartView:
         digits=0,
     )
     of_after = shuffle.operands if it.heads == 1 else {}
-    pair = (
-        word_matrix(shuffle.moved, "PZ", "permutation_pz", names, top=top, of=shuffle.operands),
-        word_matrix(shuffle.after.joined, "Z'", "permutation_after", names, top=top, of=of_after),
-    )
     figure: list[Item] = [
         plot(p, "permutation_p", _("The permutation matrix: a one in each row and column.")),
-        *pair,
+        word_matrix(shuffle.moved, "PZ", "permutation_pz", names, top=top, of=shuffle.operands),
+        word_matrix(shuffle.after.joined, "Z'", "permutation_after", names, top=top, of=of_after),
         word_matrix(shuffle.off, "Z' − PZ", "permutation_off", names, top=top, of=shuffle.operands),
     ]
     numbers = {"first row of PZ": shuffle.moved[0], "first row of Z'": shuffle.after.joined[0], "largest |Z' - PZ|": shuffle.rows}
-    return replace(shown(it, equation, [figure], numbers), compared=pair)
+    return shown(it, equation, [figure], numbers)
 
 
 def maps(it: Shuffled) -> PartView:

@@ -39,8 +39,7 @@ def kind() -> dict[str, Any]:
     """The choice between the formula and the positions of a shipped model, between figure and dials."""
     kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
     plain: dict[str, Any] = {"label_visibility": "collapsed"}
-    with frame.controls_block("kind"):
-        return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", **plain)}
+    return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", **plain)}
 
 
 def stops(label: str, key: str, values: tuple[int, ...], default: int, pe: str = "sinusoidal") -> Dial | None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.lecture.moved import Moved, doublings, trend
 from pages.learn.what_moved import Followed, most_moved
-from pages.shared import controls, url_state
+from pages.shared import url_state
 from pages.shared.language import _, compact, number
 
 ASK: Final = "ask"
@@ -168,7 +168,7 @@ def _walk(question: Question) -> None:
 def _leave(question: Question) -> None:
     """Goes on to the question of the next kind; this one is asked anew where its turn comes again."""
     state = st.session_state
-    for name in [FROZEN, *(f"predict:{question.key}:{kept}" for kept in ("revealed", "hands", "chosen", "options"))]:
+    for name in [FROZEN, *(f"predict:{question.key}:{kept}" for kept in ("revealed", "hands"))]:
         state.pop(name, None)
     state[TURN] = state.get(TURN, 0) + 1
 
@@ -178,7 +178,7 @@ def _show(question: Question) -> None:
     revealed = bool(state.get(f"predict:{question.key}:revealed"))
     st.markdown(f"**{question.text}**")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        given = _hands(question, revealed) if controls.presenting() else _own_answer(question, revealed)
+        given = _hands(question, revealed)
         if not revealed:
             reveal = _("Reveal")
             icon = ":material/visibility:"
@@ -192,28 +192,8 @@ def _show(question: Question) -> None:
         _reveal(question, given)
 
 
-def _own_answer(question: Question, revealed: bool) -> list[int]:
-    """Hands of one reader for each option."""
-    widget, chosen = f"predict:{question.key}:options", f"predict:{question.key}:chosen"
-    if chosen in st.session_state:
-        st.session_state[widget] = st.session_state[chosen]
-    answer = st.radio(
-        _("Your prediction"),
-        range(len(question.options)),
-        index=None,
-        format_func=lambda option: question.options[option],
-        horizontal=True,
-        key=widget,
-        disabled=revealed,
-        label_visibility="collapsed",
-        on_change=_answered,
-        args=(widget, chosen),
-    )
-    return [int(answer == option) for option in range(len(question.options))]
-
-
 def _hands(question: Question, revealed: bool) -> list[int]:
-    """Hands of a class for each option: a press counts one."""
+    """Hands for each option, of a class or of one reader: a press counts one."""
     kept = f"predict:{question.key}:hands"
     hands: list[int] = st.session_state.setdefault(kept, [0] * len(question.options))
 
@@ -221,13 +201,9 @@ def _hands(question: Question, revealed: bool) -> list[int]:
         hands[option] += 1
 
     for option, name in enumerate(question.options):
-        label, icon = f"{name} · {number(hands[option])}", ":material/front_hand:"
+        label, icon = f"{name} · {number(hands[option])}" if hands[option] else name, ":material/front_hand:"
         st.button(label, icon=icon, key=f"predict_hand_{option}", on_click=raised, args=(option,), disabled=revealed)
     return hands
-
-
-def _answered(widget: str, chosen: str) -> None:
-    st.session_state[chosen] = st.session_state[widget]
 
 
 def _reveal(question: Question, hands: list[int]) -> None:

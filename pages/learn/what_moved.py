@@ -92,10 +92,7 @@ def say(it: Followed, moved: Moved | None) -> None:
         return
     kept: _View = st.session_state[KEY + it.name]
     by = f"**{', '.join(kept.by)}** · " if kept.by else ""
-    with (
-        st.container(key=f"learn_controls_moved_{it.name.replace(' ', '_')}"),
-        st.container(horizontal=True, vertical_alignment="center"),
-    ):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/compare_arrows: {by}{sentence(it, moved)}", width="stretch")
         if kept.history:
             st.button(
