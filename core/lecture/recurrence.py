@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from core.lecture.tokens import TokenError, embed, random_numbers
+from core.lecture.tokens import random_numbers
 from core.models.recurrent import GATES, LSTMStates, RNNStates, unroll_lstm, unroll_rnn
 from core.nn import scaled_dot_product_attention
 
@@ -23,28 +23,11 @@ Weights = dict[str, Array]
 
 HIDDEN: Final = 6
 BOUND: Final = 1 / math.sqrt(HIDDEN)
-LETTER_WIDTH: Final = 4
-MAX_LETTERS: Final = 60
-
-
-# -- sequences ----------------------------------------------------------------------------------------------------------------
 
 
 def wave(length: int, *, period: float) -> Array:
     """(length, 1): a sine of amplitude 1 and a period in steps."""
     return np.sin(2 * math.pi * np.arange(length) / period)[:, None]
-
-
-def letters(sentence: str) -> tuple[list[str], Array]:
-    """The characters of a sentence and a random vector for each, (length, LETTER_WIDTH); equal letters have equal vectors.
-
-    Raises:
-        TokenError: for no letters, or too many.
-    """
-    characters = list(sentence.strip())
-    if not 2 <= len(characters) <= MAX_LETTERS:
-        raise TokenError(f"there are {len(characters)} letters: type 2 to {MAX_LETTERS}")
-    return characters, embed(characters, LETTER_WIDTH)
 
 
 # -- weights ------------------------------------------------------------------------------------------------------------------

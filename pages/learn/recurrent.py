@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any, Final
-
-import streamlit as st
 
 from core.figures.learn import recurrent as figures
 from core.figures.learn.recurrent import UnitLine
@@ -16,53 +14,26 @@ from core.lecture import recurrence
 from core.lecture.moved import Moved
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
-from core.lecture.tokens import TokenError
 from core.lecture.worked import Worked
 from core.models.recurrent import lstm_cell
 from pages.learn import frame
-from pages.learn.frame import Dial, tex
+from pages.learn.frame import tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
-from pages.shared.language import N_, _, number
+from pages.shared.language import _, number
 from pages.shared.stat_strip import Stat
 
-SENTENCE: Final = N_("the cat sat on the mat")
-SEQUENCE: Final = ("seq", "text", "period", "len")
+SEQUENCE: Final = ("period", "len")
 FORGET_BIAS: Final = 2.0
 """Added to the drawn forget bias, as training usually starts it: a gate near one half would forget at once (Gers et al. 2000)."""
 
 
-def sequences() -> dict[str, str]:
-    """Kinds of sequences, each of which has dials of its own, by their names on the page."""
-    return {"wave": _("A wave"), "letters": _("A typed sentence")}
-
-
-def only_for(sequence: str, dial: Dial) -> Dial | None:
-    """The dial, where this is the sequence that is chosen."""
-    chosen = st.session_state.get("seq") or st.query_params.get("seq")
-    return dial if sequence == (chosen if chosen in sequences() else "wave") else None
-
-
-def typed(_values: Mapping[str, Any]) -> str:
-    """Asks for the sentence."""
-    return st.text_input(_("Sentence, one step per letter"), _(SENTENCE), key="text", bind="query-params", max_chars=60)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Unrolled:
-    """The reader's sequence through both cells; the fields are the dials.
+    """A wave through both cells; the fields are the dials."""
 
-    Raises:
-        TokenError: by `sequence`, for what cannot be used.
-    """
-
-    seq: Annotated[str, replace(frame.choice(_("Sequence"), sequences(), key="seq"), elsewhere=None)]
-    text: Annotated[str, only_for("letters", Dial(_("Sentence"), typed))] = ""
-    period: Annotated[
-        float,
-        only_for("wave", frame.slider(_("Period"), 2.0, 40.0, key="period", default=12.0, step=0.5)),
-    ] = 12.0
-    len: Annotated[int, only_for("wave", frame.slider(_("Steps"), 4, 60, key="len", default=40, short=_("Length")))] = 0
+    period: Annotated[float, frame.slider(_("Period"), 2.0, 40.0, key="period", default=12.0, step=0.5)]
+    len: Annotated[int, frame.slider(_("Steps"), 4, 60, key="len", default=40, short=_("Length"))]
     rho: Annotated[float, frame.slider(_("Factor on W_hh"), 0.0, 4.0, key="rho", default=1.0, step=0.1)] = 1.0
     fb: Annotated[float, frame.slider(_("Added to the forget bias"), -4.0, 6.0, key="fb", default=FORGET_BIAS, step=0.25)] = (
         FORGET_BIAS
@@ -71,21 +42,9 @@ class Unrolled:
     unit: Annotated[int, frame.slider(_("Unit"), 1, recurrence.HIDDEN, key="unit", default=1, reads=True)] = 1
 
     @cached_property
-    def sequence(self) -> tuple[list[str], Any]:
-        """Names of the steps, and (time, width)."""
-        if self.seq == "letters":
-            return recurrence.letters(self.text)
-        return [str(step + 1) for step in range(self.len)], recurrence.wave(self.len, period=self.period)
-
-    @property
     def x(self) -> Any:
-        """(time, width)."""
-        return self.sequence[1]
-
-    @cached_property
-    def steps(self) -> list[str]:
-        """Their names as an axis shows them."""
-        return [one if one.strip() else "␣" for one in self.sequence[0]]
+        """(time, 1)."""
+        return recurrence.wave(self.len, period=self.period)
 
     @property
     def at(self) -> int:
@@ -108,14 +67,9 @@ class Unrolled:
         return recurrence.shift_weight(recurrence.random_lstm(self.x.shape[1]), "b_f", self.fb)
 
     @property
-    def title(self) -> str:
-        """Of the time axis."""
-        return _("Letter") if self.seq == "letters" else _("Step")
-
-    @property
     def note(self) -> str:
         """Step and unit that are read."""
-        return _("Step {step} ({name}), unit {unit}.").format(step=self.at + 1, name=self.steps[self.at], unit=self.k + 1)
+        return _("Step {step}, unit {unit}.").format(step=self.at + 1, unit=self.k + 1)
 
     def notebook_values(self, weights: Mapping[str, Any], shown: Mapping[str, Any], *, read: bool = True) -> dict[str, Any]:
         """Values for a part's notebook."""
@@ -133,16 +87,16 @@ class Unrolled:
     def followed(self, cell: str, h: Any) -> Followed:
         """A cell's states (time, units): a row a unit, a column a step."""
         units = [_("unit {n}").format(n=index + 1) for index in range(recurrence.HIDDEN)]
-        steps = [_("step {n}").format(n=index + 1) for index in range(len(self.steps))]
+        steps = [_("step {n}").format(n=index + 1) for index in range(self.len)]
         return Followed(name=f"{cell} states", values=h.T, rows=units, columns=steps)
 
     def curves(self, cell: str, lines: Sequence[UnitLine], alt: str, moved: Moved | None) -> list[Item]:
         """The share of a change of the first input that is left in the state, and the unit that is read, through time."""
         before = moved.before[self.k] if moved and self.k in moved.rows else None
         left = recurrence.left_of_first(self.x, self.rnn, self.lstm)
-        drawn = figures.left_figure(*left, chosen=cell, x_title=self.title)
+        drawn = figures.left_figure(*left, chosen=cell)
         alt_left = _("How much of a change of the first input is left in the state, step by step, of an RNN and an LSTM.")
-        unit = figures.unit_figure(lines, at=self.at, x_title=self.title, before=before)
+        unit = figures.unit_figure(lines, at=self.at, before=before)
         return [[plot(drawn, f"{cell.lower()}_left", alt_left), plot(unit, f"{cell.lower()}_unit", alt)]]
 
 
@@ -208,7 +162,7 @@ def lstm(it: Unrolled) -> PartView:
 def gradient(it: Unrolled) -> PartView:
     """Norm of the last state's gradient by each input."""
     back = recurrence.gradients_through_time(it.x, it.rnn, it.lstm)
-    last, attention = len(it.steps), _("attention")
+    last, attention = it.len, _("attention")
     names = {"RNN": "rnn", "LSTM": "lstm", "attention": "attention"}
     title = _("Step of the input; the output is at the last")
     lines = figures.gradients_figure(rnn=back.rnn, lstm=back.lstm, attention=back.attention, forget=back.forget, x_title=title)
@@ -271,8 +225,5 @@ render(
             Part("gradient", _("Back through time"), gradient, first="fb", dials=(*SEQUENCE, "rho", "fb")),
         ],
         "sequence-modelling; Bengio et al. 1994",
-        {
-            TokenError: (_("Type 2 to {most} letters.").format(most=recurrence.MAX_LETTERS), ""),
-        },
     )
 )

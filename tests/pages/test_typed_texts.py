@@ -39,7 +39,6 @@ WORST: Final[list[tuple[str, dict[str, str], dict[str, str]]]] = [
     ("learn/metrics.py", {"part": "edit"}, {"ref": "a " * 200_000, "hyp": pairs(200_000)}),
     ("learn/ctc.py", {"part": "paths"}, {"target": "A B " * 20_000, "path": "$\\frac{" * 20_000}),
     ("learn/ctc.py", {"part": "paths", "fill": "frames"}, {"signed": "1 2 " * 20_000}),
-    ("learn/recurrent.py", {"seq": "letters"}, {"text": "abcdefghijklmnop" * 5_000}),
     ("learn/transformer.py", {}, {"date": "e\u0301\u0302 " * 20_000}),
     ("learn/equations.py", {}, {"find": "softmax CTC " * 10_000}),
     ("learn/attention_steps.py", {"words": "the cat"}, {"words": "[](" * 20_000}),

@@ -27,7 +27,7 @@ class UnitLine:
     gate: bool = False
 
 
-def unit_figure(lines: Sequence[UnitLine], *, at: int, x_title: str, before: Array | None = None) -> go.Figure:
+def unit_figure(lines: Sequence[UnitLine], *, at: int, before: Array | None = None) -> go.Figure:
     """One unit through time: its gates, where it has any, above on a scale from 0 to 1, its states below.
 
     Args:
@@ -49,14 +49,14 @@ def unit_figure(lines: Sequence[UnitLine], *, at: int, x_title: str, before: Arr
         height=470,
         hover="x unified",
         keep="unit",
-        xaxis={"title": {"text": x_title}, "anchor": "y2"},
+        xaxis={"title": {"text": _("Step")}, "anchor": "y2"},
         yaxis2={"title": {"text": _("State")}, "domain": [0, 0.47 if gated else 1]},
         shapes=[upright(at + 1, ORANGE)],
         **gates,
     )
 
 
-def left_figure(rnn: Array, lstm: Array, *, chosen: str, x_title: str) -> go.Figure:
+def left_figure(rnn: Array, lstm: Array, *, chosen: str) -> go.Figure:
     """Share of a change of the first input that is left in each cell's state, by step; the chosen one filled."""
     traces = [
         line(np.arange(1, len(values) + 1), values, name, colour, width=3, hover="%{y:.1%}", mode="lines+markers",
@@ -65,7 +65,7 @@ def left_figure(rnn: Array, lstm: Array, *, chosen: str, x_title: str) -> go.Fig
     ]  # fmt: skip
     return chart(
         traces,
-        x_title=x_title,
+        x_title=_("Step"),
         y_title=_("Left of the first input's change"),
         height=470,
         hover="x unified",

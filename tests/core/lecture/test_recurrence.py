@@ -6,11 +6,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from core.lecture import recurrence
-from core.lecture.tokens import TokenError
+from core.lecture import recurrence, tokens
 from core.models.recurrent import unroll_lstm, unroll_rnn
 
-X = recurrence.letters("the cat sat on the mat")[1]
+X = tokens.embed("the cat sat on the mat", 4)
 
 
 @pytest.mark.parametrize("factor", [0.0, 1.0, 2.5])
@@ -72,13 +71,8 @@ def test_a_step_is_remembered_down_to_a_hundredth() -> None:
     assert traces.steps_remembered("rnn") == 3
 
 
-def test_sequences() -> None:
+def test_a_wave_has_its_period() -> None:
     np.testing.assert_allclose(recurrence.wave(9, period=4)[:, 0], [0, 1, 0, -1, 0, 1, 0, -1, 0], atol=1e-12)
-    names, vectors = recurrence.letters("abA")
-    assert names == ["a", "b", "A"]
-    np.testing.assert_array_equal(vectors[0], vectors[2])
-    with pytest.raises(TokenError, match="type 2 to"):
-        recurrence.letters("a")
 
 
 def test_drawn_weights_keep_their_bound() -> None:

@@ -28,7 +28,7 @@ State = dict[str, Any]
 
 SENTENCES = ["a b a", "a", "uno dos tres cuatro cinco seis siete ocho"]
 TEXTS: dict[str, list[str]] = {
-    "words": SENTENCES, "typed": SENTENCES, "text": ["aa", "abcdefghijklmnopqrstuvwxyz"], "date": ["May 3 1979", "1", "???"],
+    "words": SENTENCES, "typed": SENTENCES, "date": ["May 3 1979", "1", "???"],
     "target": ["", "A", "A A B"], "path": ["", "X - X"], "signed": ["1 0"], "ref": ["", "A B"], "hyp": ["", "B A"],
 }  # fmt: skip
 """Other texts than those that the dials open with."""

@@ -1,9 +1,9 @@
-"""The recurrent-cells page by Streamlit's own test runner: links, and what cannot be used."""
+"""The recurrent-cells page by Streamlit's own test runner: a link, one of before among its choices."""
 
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.navigation import ROOT
-from tests.pages.open_page import open_page, ran
+from tests.pages.open_page import open_page
 
 PAGE = ROOT / "pages" / "learn" / "recurrent.py"
 
@@ -13,13 +13,6 @@ def text(app: AppTest) -> str:
 
 
 def test_a_link_opens_the_exact_state() -> None:
-    app = open_page(PAGE, part="lstm", seq="letters", text="hola", step="3", unit="2", fb="2")
-    assert "Step 3 (l), unit 2." in text(app)
-    assert "Sentence: hola" in text(app) and app.slider(key="fb").value == 2
-
-
-def test_an_unusable_sentence_is_told() -> None:
-    app = open_page(PAGE, seq="letters")
-    app.text_input(key="text").set_value("a")
-    assert "Type 2 to 60" in ran(app).error[0].value
-    assert "seq=letters" in app.code[0].value, "the link to this view stays under an error"
+    app = open_page(PAGE, part="lstm", len="20", step="3", unit="2", fb="2", seq="letters")
+    assert "Step 3, unit 2." in text(app)
+    assert "Length: 20" in text(app) and app.slider(key="fb").value == 2

@@ -30,7 +30,7 @@ STATES = {
     ("attention_steps", "softmax"): {"wq": "0.1_1.5", "mask": "causal", "t": "0.2", "q": "2", "heads": "2", "head": "1"},
     ("permutation", "maps"): {"causal": "permuted", "places": "true", "heads": "2"},
     ("positions", "similarity"): {"pe": "tlob"},
-    ("recurrent", "lstm"): {"seq": "letters", "fb": "-1", "step": "4"},
+    ("recurrent", "lstm"): {"len": "20", "fb": "-1", "step": "4"},
     ("ctc", "trellis"): {"target": "A A B", "noskip": "true", "cells": "1.1_0.9"},
     ("norms", "norms"): {"norm": "bin", "norm_sample": "3"},
     ("norms", "softmax"): {"soft_shift": "100"},
