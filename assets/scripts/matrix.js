@@ -126,8 +126,7 @@ function tellOrigin(cell) {
     ...origin.operands.map((one, n) => element("p", `${one.name}: ${numbers[n].map(short).join("  ")}`, "from")),
     formula,
     element("p", [source]),
-    element("p", [`${origin.words.code} `, element("code", origin.where)]),
-    element("pre", origin.line),
+    element("p", [`${origin.words.code} `, element("code", origin.code)]),
     element("p", [`${origin.words.test} `, element("code", origin.test), `, ${origin.words.against} ${origin.against}`]),
   );
 }

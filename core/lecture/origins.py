@@ -1,4 +1,4 @@
-"""Origins of the numbers in lessons' matrices: of each cell its operands, what is done with them, the line of code and its test.
+"""Origins of the numbers in lessons' matrices: of each cell its operands, what is done with them, and the equation in the index.
 
 A matrix is named by its key on the page; its operands are given with it (`Matrix.of`). A test computes every cell anew from
 its operands.
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.lecture.equations import Equation, equations
-from core.lecture.sources import line_of
 
 Array = NDArray[Any]
 
@@ -57,13 +56,11 @@ class Operand:
 
 @dataclass(frozen=True)
 class Origin:
-    """Origin of a matrix: a way of `HOW`, the operands, the equation's id in the index, and the line of code."""
+    """Origin of a matrix: a way of `HOW`, the operands, and the equation's id in the index."""
 
     how: str
     operands: tuple[Operand, ...]
     equation: str
-    place: str
-    fragment: str = "return "
 
     def compute(self, of: Mapping[str, Array], i: int, j: int) -> float:
         """Cell (i, j) from its operands."""
@@ -75,43 +72,36 @@ class Origin:
         return _entries()[self.equation]
 
 
-def _from(how: str, operands: str, equation: str, place: str, fragment: str = "return ") -> Origin:
+def _from(how: str, operands: str, equation: str) -> Origin:
     """Operands as text: "X i:, W_Q :j", or "A=weights i:" where the key is not the name."""
     read = []
     for one in operands.split(", "):
         name, _, at = one.partition(" ")
         shown, _, key = name.partition("=")
         read.append(Operand(shown, key or shown, at))
-    return Origin(how, tuple(read), equation, place, fragment)
+    return Origin(how, tuple(read), equation)
 
-
-_STEPS: Final = "core.lecture.attention_steps"
-_ATTEND: Final = "core.nn.attention:scaled_dot_product_attention"
-_SHUFFLE: Final = "core.lecture.permutation:shuffle"
-_GRADIENT: Final = "core.lecture.gradients"
 
 ORIGINS: Final[Mapping[str, Origin]] = {
-    "steps_Q": _from("dot", "X i:, W_Q :j", "vit-projections", f"{_STEPS}:project"),
-    "steps_K": _from("dot", "X i:, W_K :j", "vit-projections", f"{_STEPS}:project"),
-    "steps_V": _from("dot", "X i:, W_V :j", "vit-projections", f"{_STEPS}:project"),
-    "steps_raw": _from("dot", "Q i:, K j:", "iiga-scores", f"{_STEPS}:raw_scores"),
-    "steps_scaled": _from("over", "QKᵀ=raw ij, τ√d_k=root ", "iiga-scores", f"{_STEPS}:scaled_scores"),
-    "steps_masked": _from("mask", "S=scaled ij, mask ij", "vit-mask", f"{_STEPS}:steps", "masked="),
-    "steps_weights": _from("softmax", "S=masked ij, S=masked i:", "iiga-softmax", _ATTEND, "softmax(dim=-1)"),
-    "steps_head": _from("softmax", "S=masked ij, S=masked i:", "iiga-softmax", _ATTEND, "softmax(dim=-1)"),
-    "steps_parts": _from("times", "A=row ij, V ij", "iiga-values", f"{_STEPS}:Steps.weighted_values"),
-    "steps_mixed": _from("dot", "A=weights i:, V :j", "iiga-values", _ATTEND, "weights @ v"),
-    "steps_output": _from("dot", "Z=joined i:, W_O :j", "vit-multihead", f"{_STEPS}:steps", "output="),
-    "permutation_pz": _from("dot", "P=p i:, Z :j", "nb-output", _SHUFFLE, "moved ="),
-    "permutation_after": _from("dot", "A'=map_after i:, V' :j", "nb-output", _ATTEND, "weights @ v"),
-    "permutation_off": _from("minus", "Z'=after ij, PZ=pz ij", "nb-output", _SHUFFLE, "off="),
-    "permutation_map": _from("softmax", "S ij, S i:", "nb-softmax", _ATTEND, "softmax(dim=-1)"),
-    "permutation_map_after": _from("softmax", "S' ij, S' i:", "nb-softmax", _ATTEND, "softmax(dim=-1)"),
-    "bp_linear_x": _from("dot", "∇y i:, W j:", "vit-ffn-backward", f"{_GRADIENT}:linear_gradient"),
-    "ctc_gradient": _from(
-        "minus", "P=frames ij, P(·|y)=posteriors ij", "ctc-gradient", "core.signs.ctc:Lattice.gradient", "- self"
-    ),
-    "bp_linear_W": _from("dot", "x :i, ∇y :j", "vit-ffn-backward", f"{_GRADIENT}:linear_gradient"),
+    "steps_Q": _from("dot", "X i:, W_Q :j", "vit-projections"),
+    "steps_K": _from("dot", "X i:, W_K :j", "vit-projections"),
+    "steps_V": _from("dot", "X i:, W_V :j", "vit-projections"),
+    "steps_raw": _from("dot", "Q i:, K j:", "iiga-scores"),
+    "steps_scaled": _from("over", "QKᵀ=raw ij, τ√d_k=root ", "iiga-scores"),
+    "steps_masked": _from("mask", "S=scaled ij, mask ij", "vit-mask"),
+    "steps_weights": _from("softmax", "S=masked ij, S=masked i:", "iiga-softmax"),
+    "steps_head": _from("softmax", "S=masked ij, S=masked i:", "iiga-softmax"),
+    "steps_parts": _from("times", "A=row ij, V ij", "iiga-values"),
+    "steps_mixed": _from("dot", "A=weights i:, V :j", "iiga-values"),
+    "steps_output": _from("dot", "Z=joined i:, W_O :j", "vit-multihead"),
+    "permutation_pz": _from("dot", "P=p i:, Z :j", "nb-output"),
+    "permutation_after": _from("dot", "A'=map_after i:, V' :j", "nb-output"),
+    "permutation_off": _from("minus", "Z'=after ij, PZ=pz ij", "nb-output"),
+    "permutation_map": _from("softmax", "S ij, S i:", "nb-softmax"),
+    "permutation_map_after": _from("softmax", "S' ij, S' i:", "nb-softmax"),
+    "bp_linear_x": _from("dot", "∇y i:, W j:", "vit-ffn-backward"),
+    "ctc_gradient": _from("minus", "P=frames ij, P(·|y)=posteriors ij", "ctc-gradient"),
+    "bp_linear_W": _from("dot", "x :i, ∇y :j", "vit-ffn-backward"),
 }
 """By the matrix's key on the page."""
 
@@ -135,7 +125,7 @@ def origin_for_page(key: str, of: Mapping[str, Array], language: str) -> dict[st
     origin = origin_of(key)
     if origin is None or not of:
         return None
-    prefix, line, entry = key.partition("_")[0], line_of(origin.place, origin.fragment), origin.entry
+    prefix, entry = key.partition("_")[0], origin.entry
     operands = [
         {"name": one.name, "key": f"{prefix}_{one.key}", "at": one.at, "values": _four_digits(of[one.key])}
         for one in origin.operands
@@ -143,8 +133,7 @@ def origin_for_page(key: str, of: Mapping[str, Array], language: str) -> dict[st
     return {
         "how": origin.how,
         "operands": operands,
-        "where": line.where,
-        "line": line.text,
+        "code": ", ".join(place.replace(":", ".") for place in entry.code),
         "test": entry.test,
         "against": entry.against[language],
         "document": f"{entry.document} {entry.section}",

@@ -1,4 +1,4 @@
-"""Every cell of every matrix with an origin is what its operands give; its line of code and its test are there."""
+"""Every cell of every matrix with an origin is what its operands give; its equation, code and test are the index's."""
 
 import json
 from typing import Any
@@ -8,8 +8,8 @@ import pytest
 
 from core.lecture import origins
 from core.lecture.origins import HOW, ORIGINS
-from core.lecture.sources import ROOT
 from pages.learn import lesson_page
+from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page
 
 LEARN = ROOT / "pages" / "learn"
@@ -34,10 +34,7 @@ def test_every_cell_is_what_its_operands_give(monkeypatch: pytest.MonkeyPatch) -
                     origin.compute(matrix.of, i, j), matrix.values[i, j], rtol=1e-9, atol=1e-12, err_msg=key
                 )
             told = json.loads(follow(key, matrix))
-            assert (
-                told["line"] in (ROOT / told["where"].partition(":")[0]).read_text(encoding="utf-8")
-                and told["equation"] == origin.entry.latex
-            )
+            assert told["equation"] == origin.entry.latex and told["code"].count(", ") + 1 == len(origin.entry.code)
             seen.add(next(name for name, one in ORIGINS.items() if one is origin))
         return ""
 
