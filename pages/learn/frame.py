@@ -155,12 +155,11 @@ def words(label: str, sentence: str, *, key: str, short: str) -> Dial:
 
 def switch(label: str, *, key: str, short: str = "") -> Dial:
     """A dial that is on or off."""
-
-    def draw(_values: Mapping[str, Any]) -> bool:
-        st.session_state[f"{key}:kept"] = on = st.toggle(label, key=key, bind="query-params")
-        return on
-
-    return Dial(short or label, draw, elsewhere=lambda on: Elsewhere(not on, {key: not on}))
+    return Dial(
+        short or label,
+        lambda _values: st.toggle(label, key=key, bind="query-params"),
+        elsewhere=lambda on: Elsewhere(not on, {key: not on}),
+    )
 
 
 def passage(page: str, section: str) -> str:

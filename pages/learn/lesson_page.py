@@ -1,4 +1,4 @@
-"""A page of the lecture as data, and the one place that shows it: order, state, undo, what is taken along.
+"""A page of the lecture as data, and the one place that shows it: order, state, what is taken along.
 
     def dropout(
         rate: Annotated[float, slider(_("Dropout rate"), 0.0, 0.9, key="drop_rate", default=0.3, step=0.05)],
@@ -80,7 +80,7 @@ class PartView:
         figure: above what the last change moved and the notes; a function of that change where it is drawn, too.
         notes: what to look for: passages, and the claims that are true; the part's passage where None. more: below the notes.
         asked: name and value of the number whose change a reader is asked to predict.
-        followed: the matrix of which the last change of a dial is told and can be taken back.
+        followed: the matrix of which the last change of a dial is told.
         notebook_values: for the part's template in `assets/snippets`, made where they are asked for; None where it has none.
     """
 

@@ -1,4 +1,4 @@
-"""Block diagrams: their links, words and room; and what moved, on the page: a change is told and taken back."""
+"""Block diagrams: their links, words and room; and what moved, on the page: a change is told."""
 
 import re
 from collections.abc import Iterator

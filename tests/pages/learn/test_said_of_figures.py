@@ -52,7 +52,7 @@ def test_z_is_av_on_every_page_and_w_o_comes_after() -> None:
     assert z and any(z[1] in one.value and "O_{1}" in one.value for one in heads.latex)
 
 
-def test_after_two_dials_the_sentence_is_about_the_last_and_undo_takes_that_one_back() -> None:
+def test_after_two_dials_the_sentence_is_about_the_last() -> None:
     app = open_page(LEARN / "attention_steps.py", part="softmax")
     app.select_slider(key="t").set_value("0.5")
     assert "**Temperature τ** · Most moved" in " ".join(one.value for one in ran(app).markdown)
@@ -60,25 +60,6 @@ def test_after_two_dials_the_sentence_is_about_the_last_and_undo_takes_that_one_
     assert "**Temperature τ** · Most moved" in " ".join(one.value for one in ran(app).markdown)
     app.segmented_control(key="mask").set_value("causal")
     assert "**Mask** · Most moved" in " ".join(one.value for one in ran(app).markdown)
-    undo = [button for button in app.button if button.label == "Undo"]
-    undo[0].click()
-    ran(app)
-    assert (app.session_state["mask"], app.select_slider(key="t").value, app.session_state["q"]) == ("none", "0.5", "3")
-    next(button for button in app.button if button.label == "Undo").click()
-    ran(app)
-    assert (app.select_slider(key="t").value, app.session_state["q"]) == ("1", "3"), "the row read is no part of it"
-
-
-def test_undo_takes_back_a_switch_and_nothing_that_was_changed_elsewhere() -> None:
-    app = open_page(LEARN / "permutation.py")
-    app.toggle(key="places").set_value(True)
-    ran(app)
-    app.segmented_control(key="heads").set_value("2")
-    assert "**Heads** · Most moved" in " ".join(one.value for one in ran(app).markdown)
-    for expected in (("1", True), ("1", False)):
-        next(button for button in app.button if button.label == "Undo").click()
-        ran(app)
-        assert (app.session_state["heads"], app.toggle(key="places").value) == expected
 
 
 def test_reversing_moves_rows_and_says_that_no_output_changed() -> None:
