@@ -22,7 +22,7 @@ from core.signs.ctc_lab import Fill, Problem, Quantity
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from core.signs.vocabulary import BLANK_NAME
-from pages.learn import frame, matrix_editor
+from pages.learn import frame
 from pages.learn.frame import Dial, aligned, passage, tex_significant
 from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
 from pages.shared import url_state
@@ -40,7 +40,7 @@ BACKWARD: Final = r"\overleftarrow{\alpha}"
 """The document's β, a letter that names a norm's shift in the lecture."""
 GIVEN: Final = "P(·|y)"
 """Name of the labels' probabilities given the target."""
-SIGNED, CELLS, FRAME, STATE = "signed", "cells", "at", "state"
+SIGNED, FRAME, STATE = "signed", "at", "state"
 CLIPS: Final = ("frames", "tracks")
 """Sources of probabilities that are clips."""
 
@@ -69,10 +69,6 @@ class ProbabilitySource:
         """The reader's answer on the clip."""
         assert self.clip is not None
         return cached_results.read(self.reader, self.clip)
-
-
-def _nats(value: float) -> str:
-    return "∞" if value == float("inf") else number(value, 4)
 
 
 def source() -> dict[str, ProbabilitySource]:
@@ -133,16 +129,10 @@ class Lab:
     noskip: Annotated[bool, skip_dial()]
 
     @cached_property
-    def generated(self) -> Problem:
-        """Probabilities before any edit."""
-        return ctc_lab.made(self.target.split(), self.length, cast(Fill, self.source.kind))
-
-    @cached_property
     def problem(self) -> Problem:
-        """Target and probabilities, edits included."""
+        """Target and probabilities."""
         if self.source.clip is None:
-            edited = matrix_editor.edited(self.generated.probabilities, key=CELLS)
-            return replace(self.generated, probabilities=ctc_lab.normalised(edited))
+            return ctc_lab.made(self.target.split(), self.length, cast(Fill, self.source.kind))
         probabilities = self.source.recognition.log_probabilities
         return ctc_lab.of_clip(probabilities, self.source.reader.vocabulary.names, self.target.split())
 
@@ -210,11 +200,11 @@ class Lab:
             return stats(*shown, Stat(name=_("Loss"), value="∞", note=_("there is no path"), tone="bad"))
         shown += [
             Stat(name=_("P(target)"), value=significant(math.exp(self.lattice.log_probability), 4)),
-            Stat(name=_("Loss"), value=_nats(self.lattice.loss), note=_("nats, −ln P(target)")),
+            Stat(name=_("Loss"), value=number(self.lattice.loss, 4), note=_("nats, −ln P(target)")),
         ]
         if not self.skip:
             note = _("all states of the last frame: paths that never finish count too")
-            unfinished = _nats(-self.lattice.unfinished_log_probability)
+            unfinished = number(-self.lattice.unfinished_log_probability, 4)
             shown.append(Stat(name=_("Loss as section 11.7 sums"), value=unfinished, note=note, tone="warning"))
         return stats(*shown)
 
@@ -247,17 +237,6 @@ def pick_path(_values: Mapping[str, Any]) -> str:
     return st.text_input(label, "H H ε O O L A", key="path", bind="query-params", max_chars=120)
 
 
-def editor(it: Lab) -> None:
-    """The built probabilities, to edit."""
-    if it.source.clip is not None:
-        return
-    generated = it.generated
-    with st.expander(_("Edit a probability"), icon=":material/edit:"):
-        st.caption(_("Change any number: its row is brought back to a sum of 1."))
-        rows = [str(t + 1) for t in range(it.length)]
-        matrix_editor.editor(generated.probabilities, key=CELLS, label="P", rows=rows, columns=generated.names, digits=3)
-
-
 def too_short(it: Lab) -> str:
     """Tells why a target has no path."""
     sentence = _("No path exists: frames there are {frames}, and this target needs {needed}.").format(
@@ -288,8 +267,7 @@ def trellis(
 
     drawn = figures.trellis_figure(lattice, names, quantity=show, best=best.states, selected=cell)
     alt = _("The trellis: frames across, states of the extended target down, the likeliest path drawn thick.")
-    possible = lattice.loss != float("inf")
-    share = percent(math.exp(best.log_probability - lattice.log_probability)) if possible else "–"
+    share = percent(math.exp(best.log_probability - lattice.log_probability))
     states = " ".join(f"`{names[label]}`" for label in ctc.extended(it.problem.target))
     path = " ".join(f"`{names[label]}`" for label in best.labels)
     return PartView(
@@ -434,13 +412,6 @@ def gradient(it: Lab) -> PartView:
     lattice = it.lattice
     if lattice is None:
         return it.without_path()
-    if lattice.loss == float("inf"):
-        return PartView(
-            figure=[check(_("Every path has a frame that rules it out: the loss is infinite and has no gradient."), False)],
-            notes=(),
-            more=[it.probabilities()],
-            asked=it.asked,
-        )
     probabilities, wanted = it.problem.probabilities, lattice.label_posteriors
     of = {"frames": probabilities.T, "posteriors": wanted.T}
     alt = _("The loss's gradient for each frame and label, orange where it is negative.")
@@ -461,9 +432,9 @@ render(
         "ctc",
         _("CTC lab"),
         [
-            Part("trellis", _("Trellis"), trellis, above=source, below=editor),
-            Part("paths", _("All valid paths"), paths, above=source, below=editor),
-            Part("gradient", _("Gradient"), gradient, above=source, below=editor),
+            Part("trellis", _("Trellis"), trellis, above=source),
+            Part("paths", _("All valid paths"), paths, above=source),
+            Part("gradient", _("Gradient"), gradient, above=source),
         ],
         "iiga-equations 10.2, 11; Graves et al. 2006; D17, D18, D19",
         {Refusal: ("", "")},

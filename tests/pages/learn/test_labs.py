@@ -107,28 +107,11 @@ def test_a_clip_without_a_model_is_said(monkeypatch):
     assert not ran(app).error
 
 
-def test_changed_cells_come_back_from_a_link():
-    app = opened("ctc", target="A", length="2", fill="even", cells="0.1_0.9~1.0_0")
-    even = 1 / 3
-    weights = np.array([[even, 0.9, even], [0, even, even]])
-    rows = weights / weights.sum(axis=1, keepdims=True)
-    whole = rows[0, 1] * rows[1, 1] + rows[0, 0] * rows[1, 1]  # A A and ∅ A; A ∅ is ruled out
-    assert stats(app)["Loss"] == f"{-math.log(whole):.4f}"
-    np.testing.assert_allclose(matrix(app, "ctc_frames").T, rows, atol=5e-4)
-    app.button(key="cells:undo").click().run()
-    assert stats(app)["Loss"] == f"{ctc_lab.made(['A'], 2, 'even').lattice().loss:.4f}"
-
-
 def test_what_cannot_be_read_is_said_and_the_page_lives():
     app = opened("ctc", target="A ∅")
     assert "name of the lab's own" in app.error[0].value
     app.text_input(key="target").set_value("A").run()
     assert not app.error
-    for cells, why in (("0.0_0~0.1_0~0.2_0", "Frame 1 has only zeros"), ("1.1_-1", "Frame 2 holds -1")):
-        app = opened("ctc", target="A", cells=cells)
-        assert why in app.error[0].value
-        app.button(key="cells:undo").click().run()
-        assert not app.error and stats(app)["Loss"]
 
 
 def test_a_path_of_ones_own_collapses():
@@ -195,7 +178,6 @@ def test_bleu_shows_every_count():
     ("page", "query"),
     [
         ("ctc", {"length": "inf", "at": "9" * 4400}),
-        ("ctc", {"cells": "1." + "9" * 4400 + "_0.5"}),
         ("metrics", {"left": "9" * 4400, "line": "inf"}),
     ],
 )

@@ -31,7 +31,7 @@ STATES = {
     ("permutation", "maps"): {"causal": "permuted", "places": "true", "heads": "2"},
     ("positions", "similarity"): {"pe": "tlob"},
     ("recurrent", "lstm"): {"len": "20", "fb": "-1", "step": "4"},
-    ("ctc", "trellis"): {"target": "A A B", "noskip": "true", "cells": "1.1_0.9"},
+    ("ctc", "trellis"): {"target": "A A B", "noskip": "true"},
     ("norms", "norms"): {"norm": "bin", "norm_sample": "3"},
     ("norms", "softmax"): {"soft_shift": "100"},
     ("backprop", "attention"): {"bp_rows": "3", "bp_first": "-2", "bp_causal": "true"},
