@@ -176,13 +176,15 @@ class Turned:
     """The dials of a view as the reader has set them.
 
     Attributes:
-        dials, values: by code. on: code of the dial on display. place: the container beside them, for the equations.
+        dials, values: by code. on: code of the dial on display.
+        place, below: the containers beside them, for the equations, and under them, for the question.
     """
 
     dials: Mapping[str, Dial]
     values: dict[str, Any]
     on: str
     place: Any
+    below: Any
 
     @property
     def moving(self) -> dict[str, tuple[str, Any]]:
@@ -197,7 +199,7 @@ class Turned:
 
 
 def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = None) -> Turned:
-    """The dials' names and the widget of the chosen dial, and beside them the place of the view's equations.
+    """The dials' names and the widget of the chosen dial; the equations' place is beside them, the question's below.
 
     The widgets of the other dials are drawn but hidden, so that each keeps its value and its URL parameter.
 
@@ -221,9 +223,10 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
         if rest:
             with st.container(key=f"dial_rest_{key}"):
                 st.caption(" · ".join(rest))
+        below = st.container()
     with right:
         place = st.container(key=f"lesson_equation_{key}" if offered else "lesson_equation")
-    return Turned(offered, values, on, place)
+    return Turned(offered, values, on, place, below)
 
 
 def value_text(dial: Dial, code: str, values: Mapping[str, Any]) -> str:

@@ -287,8 +287,9 @@ def _drawn(page: LessonPage, part: Part) -> None:
         with below:
             frame.call(part.below, above | turned.values)
     view = page.view(part, above | turned.values)
-    with shown:
+    with turned.below:
         seen = predict.ask(lambda: _question(page, part, above, turned, view))
+    with shown:
         moved = what_moved.follow(view.followed, turned.moving) if view.followed else None
         _show(view, turned, moved, picture, seen=seen)
     _foot(page, part, view)

@@ -116,7 +116,7 @@ def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnP
         view = next(page for page in pages().values() if part in page.parts).view(part, above | values)
         drawn = DrawnPart(
             view=view,
-            turned=Turned(dials, values, part.first or next(iter(dials)), None),
+            turned=Turned(dials, values, part.first or next(iter(dials)), None, None),
             offered=widgets.offered,
             equations=list(view.equations()),
             checks=checks,
