@@ -31,7 +31,7 @@ LESSONS: Final = (
     Lesson(
         code="attention",
         url="attention-steps",
-        parts=("project", "scores", "softmax", "sum", "roles", "words"),
+        parts=("project", "scores", "softmax", "sum", "roles"),
         minutes=40,
         needs=("recurrent",),
     ),

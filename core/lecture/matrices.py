@@ -78,6 +78,9 @@ _JOINED: Final = [torch.tensor(A), torch.tensor(A)]
 _DRAWS: Final = {name: torch.Generator().manual_seed(0) for name in ("uniform_random", "normal_random")}
 
 EXAMPLES: Final[Mapping[str, tuple[Piece, ...]]] = {
+    "nb-embedding": (
+        r"\text{Your cat is a lovely cat} \to (105,\, 6587,\, 5476,\, 3558,\, 54,\, 5666) \to X \in \mathbb{R}^{6 \times 512}",
+    ),
     "vit-matrix-start": (r"\mathrm{Matrix}(2, 3) =", _made("Matrix(rows, cols)", 2, 3)),
     "vit-matrix-sum": (A, "+", B, "=", _made("operator+", A, B)),
     "vit-matrix-scale": (r"2\,", A, "=", _made("operator* (scalar)", A, 2.0)),

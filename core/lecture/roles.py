@@ -1,26 +1,16 @@
-"""Roles of queries, keys and values, and words as ids and vectors: two parts of the lesson on attention.
+"""Roles of queries, keys and values (sequence-modelling "¿Qué representan Q, K y V?")."""
 
-Sources: sequence-modelling "¿Qué representan Q, K y V?"; attention-notebook "What is imput enbedding" and "What is
-Self-Attention".
-"""
-
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.lecture.tokens import random_numbers
 from core.nn import scaled_dot_product_attention
 
 Array = NDArray[np.float64]
 Role = Literal["q", "k", "v"]
-CAT: Final = ("Your", "cat", "is", "a", "lovely", "cat")
-CAT_IDS: Final = (105, 6587, 5476, 3558, 54, 5666)
-"""The notebook's sentence and its ids; the second "cat" has another id than the first."""
-CAT_WIDTH: Final = 512
 
 
 def attend(q: Array, k: Array, v: Array) -> tuple[Array, Array]:
@@ -60,16 +50,3 @@ def role_study(x: Array, weights: dict[str, Array], *, role: Role, word: int, fa
     after[role][word] *= factor
     first, second = attend(before["q"], before["k"], before["v"]), attend(after["q"], after["k"], after["v"])
     return RoleStudy(weights=first[0], mixed=first[1], weights_after=second[0], mixed_after=second[1])
-
-
-def cat_ids(*, as_written: bool) -> tuple[int, ...]:
-    """The notebook's ids, or those of its own rule: the same word, the same id."""
-    if as_written:
-        return CAT_IDS
-    first: dict[str, int] = {}
-    return tuple(first.setdefault(word, number) for word, number in zip(CAT, CAT_IDS, strict=True))
-
-
-def embedding(ids: Sequence[int]) -> Array:
-    """(words, CAT_WIDTH): a row an id, from N(0, 1) as `nn.Embedding` starts; the same id has the same row."""
-    return np.stack([random_numbers(f"id 0 {number}", (CAT_WIDTH,)) for number in ids])

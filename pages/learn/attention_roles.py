@@ -1,4 +1,4 @@
-"""Two parts of the lesson on attention: the roles of queries, keys and values, and words as ids and vectors."""
+"""A part of the lesson on attention: the roles of queries, keys and values."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from core.figures.learn.attention_steps import grouped_bars
-from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens
 from core.lecture import roles as lecture
-from core.lecture.positions import cosines
 from core.lecture.worked import Worked
 from pages.learn.frame import choice, passage, slider, tex
 from pages.learn.lesson_page import PartView, check, plot, word_matrix, written
-from pages.shared.language import N_, _, number, significant
+from pages.shared.language import N_, _, significant
 
 SENTENCE: Final = N_("the cat sat on the mat")
 WIDTH: Final = 4
@@ -29,11 +27,6 @@ def words() -> list[str]:
 def role_names() -> dict[str, str]:
     """Each role of a word, by its name on the page."""
     return {"v": _("the value"), "k": _("the key"), "q": _("the query")}
-
-
-def id_rules() -> dict[str, str]:
-    """Rules of the ids, by name on the page."""
-    return {"written": _("the notebook's ids"), "rule": _("the same word, the same id")}
 
 
 def roles(
@@ -71,42 +64,4 @@ def roles(
         ],
         asked=lambda: (_("the largest change of a weight"), weight_moved),
         notes=[passage("attention_steps", f"role_{role}")],
-    )
-
-
-def ids(ids: Annotated[str, choice(_("Ids"), id_rules(), key="cat_ids")]) -> PartView:
-    """The notebook's sentence: ids, and a row of 512 numbers an id."""
-    coded = lecture.cat_ids(as_written=ids == "written")
-    x = lecture.embedding(coded)
-    rows = [f"{index} {word} · {one}" for index, (word, one) in enumerate(zip(lecture.CAT, coded, strict=True), 1)]
-    weights, _mixed = lecture.attend(x, x, x)
-    like = cosines(x)
-    title = _("X: {count} words, {width} numbers each").format(count=number(len(x)), width=number(x.shape[1]))
-    whole = Matrix(values=x, name=title, rows=rows, x_title=_("Channel"), y_title=_("Word · id"))
-    same = bool(coded[1] == coded[5])
-    verdict = (
-        _("Both “cat” have one id and so one vector.")
-        if same
-        else _("Both “cat” have other ids, {first} and {second}, and so other vectors: the notebook's own rule says one.").format(
-            first=coded[1], second=coded[5]
-        )
-    )
-    note = _("Q = K = V = X, as the notebook has it; first numbers of the second word: {row}")
-    return PartView(
-        equation=Worked(
-            r"\begin{gathered} \text{word} \to \text{id} \to X \in \mathbb{R}^{6 \times 512} \\ "
-            r"(6, 512)(512, 6) = (6, 6), \quad (6, 6)(6, 512) = (6, 512) \end{gathered}",
-            rf"\begin{{aligned}} \cos(\text{{cat}}_2, \text{{cat}}_6) &= {tex(like[1, 5])} \\ "
-            rf"\textstyle\sum_j A_{{2j}} &= {tex(float(weights[1].sum()))} \end{{aligned}}",
-            note.format(row=", ".join(number(float(value), 2) for value in x[1, :4])),
-        ),
-        figure=[
-            plot(whole, "cat_rows", _("{what}, a matrix with one row per token.").format(what="X"), height=260),
-            [
-                word_matrix(like, _("Cosine similarity of the rows"), "cat_cosines", rows, rows, **MAP),
-                word_matrix(weights, "A = softmax(XXᵀ/√512)", "cat_weights", rows, rows, **MAP),
-            ],
-            check(verdict, same),
-        ],
-        asked=lambda: (_("the cosine of both “cat”"), float(like[1, 5])),
     )

@@ -436,10 +436,10 @@ render(
             Part("heads", f"5 · {_('Heads')}", multi_head, first="heads"),
             Part("cost", _("6 · Cost"), attention_cost.growth, "cost_dial", diagram=False),
             Part("roles", _("What Q, K and V are"), attention_roles.roles, "role_dial", diagram=False),
-            Part("words", _("Words, ids, vectors"), attention_roles.ids, "cat_dial", diagram=False),
         ],
         "iiga-equations 1, 5.1–5.7, 14; vit-report 2.2, 4; sequence-modelling; attention-notebook; "
         "tlob-architecture 6.1–6.3; D4, D7, D16, D20",
         {TokenError: (_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS), "")},
+        moved={"words": "learn?stop=2.1"},
     )
 )

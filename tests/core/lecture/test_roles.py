@@ -1,4 +1,4 @@
-"""Roles of queries, keys and values against PyTorch's attention; the notebook's ids."""
+"""Roles of queries, keys and values against PyTorch's attention."""
 
 import numpy as np
 import pytest
@@ -17,13 +17,3 @@ def test_only_values_leave_the_weights_alone(role: roles.Role) -> None:
     given[role][1] *= 3.0
     after = torch.nn.functional.scaled_dot_product_attention(given["q"], given["k"], given["v"]).numpy()
     assert mixed == pytest.approx(np.abs(after - study.mixed).max())
-
-
-def test_the_notebooks_ids_tell_one_cat_from_the_other() -> None:
-    assert len(set(roles.cat_ids(as_written=True))) == 6 and len(set(roles.cat_ids(as_written=False))) == 5
-    x = roles.embedding(roles.cat_ids(as_written=False))
-    assert x.shape == (6, roles.CAT_WIDTH) and (x[1] == x[5]).all() and (x[1] != x[2]).any()
-    weights, mixed = roles.attend(x, x, x)
-    twin = torch.nn.functional.scaled_dot_product_attention(*[torch.tensor(x)] * 3).numpy()
-    np.testing.assert_allclose(mixed, twin, atol=1e-9)
-    np.testing.assert_allclose(weights[1], weights[5], atol=1e-12)
