@@ -233,12 +233,6 @@ def dot(a: Array, b: Array) -> float:
     return float(np.dot(a, b))
 
 
-def gelu_slopes() -> tuple[Array, Array, Array]:
-    """An axis, the true derivative of the tanh GELU, and the report's."""
-    x = torch.linspace(-4, 4, 201, dtype=torch.float64)
-    return x.numpy(), activations.gelu_tanh_derivative(x).numpy(), activations.gelu_derivative(x).numpy()
-
-
 def report_gap(example: Example) -> tuple[float, float]:
     """Largest difference between the report's gradient by x and the true one, and its share of the largest true entry."""
     true = example.autograd["x"]

@@ -9,8 +9,6 @@ from typing import Annotated, Any, Final, get_args
 
 import streamlit as st
 
-from core.figures.learn import backprop as figures
-from core.figures.learn.backprop import plain
 from core.figures.matrix import Matrix, largest_size
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
@@ -82,6 +80,13 @@ def latex_name(name: str) -> str:
         greek, _mark, index = name.partition("_")
         return rf"\{greek}" + (f"^{{({index})}}" if index else "")
     return name
+
+
+def plain(name: str) -> str:
+    """A gradient's name in words: w_q becomes W_q, gamma the Greek letter."""
+    greek = {"gamma": "γ", "beta": "β"}
+    first, mark, index = name.partition("_")
+    return greek.get(first, first.upper() if len(first) == 1 and first != "x" and first != "b" else first) + mark + index
 
 
 _example = st.cache_data(show_spinner=False, max_entries=256)(backprop.example)
@@ -165,7 +170,6 @@ def view(
         ),
     }
     alt = _("The matrix {name}.")
-    slopes = figures.slopes_figure(*backprop.gelu_slopes(), example.inputs["x"].ravel()) if part == "gelu" else None
     gap = max(example.gap(each) for each in example.written)
     differ = _("Formulas and autograd differ by {gap} at most in what this part has of gradients, {count} (float64).")
     entry = Worked(FORMULAS[part], _calculation(part, example, name), _("one entry, the outlined one: row 1, column 1"))
@@ -174,7 +178,6 @@ def view(
         figure=[[plot(matrix, key, alt.format(name=matrix.name)) for key, matrix in drawn.items()]],
         notes=[passage("backprop", part)],
         more=[
-            slopes and plot(slopes, "bp_slopes", _("GELU's derivative, the report's form of it, and the difference.")),
             check(differ.format(gap=written(gap, -1), count=number(len(example.written))), gap < 1e-10),
             report_form(example),
             lambda: matrices(example),
