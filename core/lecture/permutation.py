@@ -160,13 +160,6 @@ def write_order(order: Sequence[int]) -> str:
     return ",".join(str(index + 1) for index in order)
 
 
-def move_token(order: Sequence[int], place: int, by: int) -> list[int]:
-    """The order with the token at `place` moved by `by` places, at most to either end."""
-    rest = [index for at, index in enumerate(order) if at != place]
-    to = min(max(place + by, 0), len(rest))
-    return [*rest[:to], order[place], *rest[to:]]
-
-
 def random_order(length: int, seed: int) -> list[int]:
     """A random order that differs from the identity where the length allows it."""
     rng = np.random.default_rng(seed)

@@ -46,18 +46,15 @@ def reorder(how: str, count: int) -> None:
     if how == "shuffle":
         state[DRAWS] = state.get(DRAWS, 1) + 1
         order = permutation.random_order(count, state[DRAWS])
-    elif how in ("reverse", "original"):
-        order = order[::-1] if how == "reverse" else list(range(count))
     else:
-        chosen = int(state.get("word") or order[0])
-        order = permutation.move_token(order, order.index(min(chosen, count - 1)), -1 if how == "earlier" else 1)
+        order = order[::-1] if how == "reverse" else list(range(count))
     put_order(order)
 
 
 def order_editor(values: Mapping[str, Any]) -> list[int]:
-    """Buttons that change the order, and one word to move."""
-    names = tokens.unique_names(tokens.split_words(values["typed"]))
-    count, order = len(names), current_order(len(names))
+    """Buttons that change the order."""
+    count = len(tokens.split_words(values["typed"]))
+    order = current_order(count)
     put_order(order)
 
     def offer(how: str, label: str, icon: str) -> None:
@@ -67,12 +64,6 @@ def order_editor(values: Mapping[str, Any]) -> list[int]:
         offer("shuffle", _("Shuffle"), "shuffle")
         offer("reverse", _("Reverse"), "swap_horiz")
         offer("original", _("Original order"), "undo")
-    with st.container(key="order_by_word", horizontal=True, gap="xsmall"):
-        words = {str(index): names[index] for index in order}
-        plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "content"}
-        url_state.choice(st.segmented_control, _("Take a word and move it"), words, key="word", **plain)
-        offer("earlier", _("Earlier"), "arrow_back")
-        offer("later", _("Later"), "arrow_forward")
     return order
 
 

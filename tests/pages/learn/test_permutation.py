@@ -35,11 +35,6 @@ def test_buttons_change_the_order_and_the_link(notebook_code: Callable[[], str])
     app.button(key="permutation_original").click()
     ran(app)
     assert "ORDER = [0, 1, 2, 3, 4]" in notebook_code()
-    app.segmented_control(key="word").set_value("0")
-    ran(app)
-    app.button(key="permutation_later").click()
-    ran(app)
-    assert "ORDER = [1, 0, 2, 3, 4]" in notebook_code()
 
 
 def test_an_order_of_thousands_of_digits_in_the_link_is_the_default(notebook_code: Callable[[], str]) -> None:
