@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any, Final
 
@@ -29,62 +29,20 @@ from pages.shared import url_state
 from pages.shared.language import _, number, percent, significant
 
 TEMPERATURES: Final = ("0.05", "0.1", "0.2", "0.5", "0.7", "1", "1.5", "2", "5", "10", "50")
-KEYS: Final = {"X": "x", "W_Q": "wq", "W_K": "wk", "W_V": "wv", "W_O": "wo"}
+KEYS: Final = {"X": "tx", "W_Q": "twq", "W_K": "twk", "W_V": "twv"}
 """URL parameter of each matrix's edits."""
-TRAINED, RANDOM = "trained", "random"
-"""Codes of whose numbers."""
-NARROW: Final = 8
-"""Columns of numbers that three matrices have room for side by side."""
 
 
 def names_of(values: Mapping[str, Any]) -> list[str]:
-    """The words that these dials choose, each different."""
-    chosen = trained_head().tokens if values.get("draw") == TRAINED else values["words"].split()
-    return tokens.unique_names(chosen)
-
-
-def draw_dial() -> Dial:
-    """Sources of numbers: a trained head, or random ones for a sentence of the reader's, as links mean that name one."""
-    default = RANDOM if st.query_params.keys() & {"words", *KEYS.values()} else TRAINED
-    numbers = {TRAINED: _("A trained head"), RANDOM: _("A random draw, your own words")}
-    return replace(frame.choice(_("Numbers"), numbers, key="draw", default=default), elsewhere=None)
-
-
-def words_dial() -> Dial:
-    """The sentence; that of the trained head stays as it is."""
-    typed = frame.words(_("Words, with blanks between"), _(SENTENCE), key="words", short=_("Words"))
-
-    def pick(values: Mapping[str, Any]) -> str:
-        if values.get("draw") != TRAINED:
-            return str(typed.draw(values))
-        return str(st.text_input(typed.label, " ".join(trained_head().tokens), key="trained_words", disabled=True))
-
-    return replace(typed, draw=pick)
+    """The words, each different: the reader's where the part asks for them, else the trained head's."""
+    return tokens.unique_names(values["words"].split() if "words" in values else trained_head().tokens)
 
 
 def pick_query(values: Mapping[str, Any]) -> int:
     """Asks for the query."""
-    names = names_of(values)
-    options = {str(index): name for index, name in enumerate(names)}
-    default = str(names.index(POINTED)) if values.get("draw") == TRAINED else None
+    options = {str(index): name for index, name in enumerate(names_of(values))}
+    default = None if "words" in values else str(trained_head().tokens.index(POINTED))
     return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", default=default))
-
-
-def pick_head(values: Mapping[str, Any]) -> int:
-    """Asks for the head."""
-    options = {str(index): str(index + 1) for index in range(values["heads"])}
-    return int(url_state.choice(st.segmented_control, _("Head"), options, key="head"))
-
-
-def many_heads() -> Dial:
-    """The number of heads."""
-    return frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)
-
-
-def heads_dial() -> Dial:
-    """The same beside a trained head, which is one: nobody is asked what others would do."""
-    many, one = many_heads(), frame.choice(_("Heads"), frame.whole_numbers(1), key="heads", value=int)
-    return replace(many, draw=lambda values: (one if values["draw"] == TRAINED else many).draw(values), elsewhere=None)
 
 
 def temperatures() -> dict[str, str]:
@@ -105,17 +63,14 @@ def masks() -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Attended:
-    """A sentence through one layer; the fields are the dials, query and head counted from 0."""
+    """A trained head on its sentence; the fields are the dials, the query counted from 0."""
 
-    draw: Annotated[str, draw_dial()] = RANDOM
-    words: Annotated[str, words_dial()]
     q: Annotated[int, Dial(_("Query"), pick_query, lambda index, values: names_of(values)[index], reads=True)]
     t: Annotated[
         float, frame.choice(_("Temperature") + " τ", temperatures(), key="t", default="1", widget=st.select_slider, value=float)
     ]
     mask: Annotated[Mask, frame.choice(_("Mask"), masks(), key="mask")]
-    heads: Annotated[int, heads_dial()]
-    head: Annotated[int, Dial(_("Head shown"), pick_head, lambda index, _values: str(index + 1), reads=True)]
+    heads: int = 1
 
     @cached_property
     def names(self) -> list[str]:
@@ -125,23 +80,16 @@ class Attended:
     @cached_property
     def drawn(self) -> dict[str, Any]:
         """X (words, width) and the weights, by name, before any edit."""
-        weights = attention_steps.random_weights(WIDTH)
-        if self.draw == TRAINED:
-            return weights | trained_head().matrices
-        return {"X": tokens.embed(self.words.split(), WIDTH)} | weights
+        return attention_steps.random_weights(WIDTH) | trained_head().matrices
 
     @cached_property
     def edited(self) -> dict[str, Any]:
         """The same with the reader's edits."""
-        return {name: matrix_editor.edited(values, key=self.edits_key(name)) for name, values in self.drawn.items()}
-
-    def edits_key(self, name: str) -> str:
-        """URL parameter of a matrix's edits."""
-        return f"t{KEYS[name]}" if self.draw == TRAINED else KEYS[name]
+        return self.drawn | {name: matrix_editor.edited(self.drawn[name], key=key) for name, key in KEYS.items()}
 
     def notes(self, part: str) -> list[str]:
-        """The part's passage, and the origin of a trained head's numbers."""
-        return [passage("attention_steps", part), *([about_the_head(self.steps.weights[0])] if self.draw == TRAINED else [])]
+        """The part's passage, and the origin of the numbers."""
+        return [passage("attention_steps", part), about_the_head(self.steps.weights[0])]
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -161,47 +109,46 @@ class Attended:
         return min(self.q, len(self.names) - 1)
 
     @property
-    def head_index(self) -> int:
-        """Head that is read."""
-        return min(self.head, self.heads - 1)
-
-    @property
     def key(self) -> int:
         """The key with the largest weight of the query."""
-        return strongest(self.steps.weights[self.head_index, self.query], 1)[0][0]
+        return strongest(self.steps.weights[0, self.query], 1)[0][0]
 
     def followed(self, view: str, values: Any, *, keys: bool = False) -> Followed:
-        """A head's matrix with one row per token."""
-        name = f"{view} {self.head_index + 1} of {self.heads}"
-        return Followed(name=name, values=values, rows=self.names, columns=self.names if keys else None)
+        """A matrix with one row per token."""
+        return Followed(name=view, values=values, rows=self.names, columns=self.names if keys else None)
 
     @property
     def operands(self) -> dict[str, Any]:
-        """Matrices of the head shown that others come from."""
-        return self.steps.operands(self.head_index, self.query)
+        """Matrices that others come from."""
+        return self.steps.operands(0, self.query)
 
     def notebook_values(self, **shown: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
         layer = {"HEADS": self.heads, "MASK": self.steps.mask.astype(int), "TEMPERATURE": self.t}
-        return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.query, "HEAD": self.head_index, **on_screen(shown)}
+        return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.query, **on_screen(shown)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomlyAttended(Attended):
-    """The same with random numbers, which several heads need."""
+class ManyHeads(Attended):
+    """Several heads on the reader's words, with numbers drawn at random."""
 
-    draw: str = RANDOM
-    heads: Annotated[int, many_heads()]
+    words: Annotated[str, frame.words(_("Words, with blanks between"), _(SENTENCE), key="words", short=_("Words"))]
+    heads: Annotated[int, frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)]
+
+    @cached_property
+    def edited(self) -> dict[str, Any]:
+        """X (words, width) and the weights, by name."""
+        return {"X": tokens.embed(self.words.split(), WIDTH)} | attention_steps.random_weights(WIDTH)
 
 
 def editors(it: Attended) -> None:
     """The tokens and the weights as tables to edit."""
     with st.expander(_("Edit the numbers"), icon=":material/edit:"):
         channels = [str(index + 1) for index in range(WIDTH)]
-        for column, name in zip([*st.columns(2), *st.columns(2)], ("X", "W_Q", "W_K", "W_V"), strict=True):
+        for column, name in zip([*st.columns(2), *st.columns(2)], KEYS, strict=True):
             with column:
                 rows = it.names if name == "X" else [f"{index}·" for index in channels]
-                matrix_editor.editor(it.drawn[name], key=it.edits_key(name), label=name, rows=rows, columns=channels)
+                matrix_editor.editor(it.drawn[name], key=KEYS[name], label=name, rows=rows, columns=channels)
 
 
 def matrix(it: Attended, values: Any, name: str, key: str, columns: list[str] | None = None, **more: Any) -> Item:
@@ -220,7 +167,7 @@ def weight_bars(it: Attended, key: str, moved: Moved | None = None) -> Item:
     i = it.query
     before = moved.before[i] if moved and i in moved.rows else None
     even = attention_steps.even_weights(it.steps.mask[i])
-    bars = row_bars(it.steps.weights[it.head_index, i], it.names, y_title=_("Weight"), even=even, before=before)
+    bars = row_bars(it.steps.weights[0, i], it.names, y_title=_("Weight"), even=even, before=before)
     return plot(bars, key, _("Weights of the chosen query, one bar per key."))
 
 
@@ -257,16 +204,14 @@ def project(it: Attended) -> PartView:
 
 
 def in_rows(it: Attended, raw: Item, scaled: Item, masked: Item) -> list[Item]:
-    """The three matrices of scores side by side; of many words two, and one below, so that no column is cut off."""
-    if len(it.names) <= NARROW:
-        return [[raw, scaled, masked]]
+    """The three matrices of scores, two side by side and one below, so that no column is cut off."""
     return [[raw, scaled], [masked, None]] if it.mask == "none" else [[scaled, masked], [raw, None]]
 
 
 def scores(it: Attended) -> PartView:
     """The scores Q K^T, scaled and masked."""
-    steps, i, j, head = it.steps, it.query, it.key, it.head_index
-    raw, q, k = steps.raw[head, i, j], steps.q[head, i], steps.k[head, j]
+    steps, i, j = it.steps, it.query, it.key
+    raw, q, k = steps.raw[0, i, j], steps.q[0, i], steps.k[0, j]
     of_raw = digits_needed(attention_steps.scaled_score, raw, steps.temperature, steps.key_width)
     digits = digits_needed(dot, *flat(q, k), result=of_raw)
     terms = [rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(q, k, strict=True)]
@@ -277,29 +222,29 @@ def scores(it: Attended) -> PartView:
             r"S = \frac{QK^\top}{\tau\sqrt{d_k}}, \qquad S_{ij} = \frac{Q_i \cdot K_j}{\tau\sqrt{d_k}}",
             rf"\begin{{aligned}} Q_{{{i + 1}}} \cdot K_{{{j + 1}}} &= {pairs} = {tex(raw, of_raw)} \\ "
             rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(raw, of_raw)}}}{{{tex(it.t, 2)} \cdot "
-            rf"\sqrt{{{steps.key_width}}}}} = {tex(steps.scaled[head, i, j])} \end{{aligned}}",
+            rf"\sqrt{{{steps.key_width}}}}} = {tex(steps.scaled[0, i, j])} \end{{aligned}}",
             _("Query {query} and the key it looks at most, {key}.").format(query=it.names[i], key=it.names[j]),
         ),
         figure=lambda moved: [
             *in_rows(
                 it,
-                by_key(it, steps.raw[head], "QKᵀ", "raw", of=it.operands),
-                by_key(it, steps.scaled[head], "QKᵀ / (τ √d_k)", "scaled", of=it.operands),
-                by_key(it, steps.masked[head], _("masked"), "masked", moved=moved, of=it.operands),
+                by_key(it, steps.raw[0], "QKᵀ", "raw", of=it.operands),
+                by_key(it, steps.scaled[0], "QKᵀ / (τ √d_k)", "scaled", of=it.operands),
+                by_key(it, steps.masked[0], _("masked"), "masked", moved=moved, of=it.operands),
             ),
         ],
         notes=it.notes("scores"),
-        followed=it.followed("scores", steps.masked[head], keys=True),
-        asked=lambda: (_("the largest score of “{word}”").format(word=it.names[i]), float(steps.masked[head, i].max())),
-        notebook_values=lambda: it.notebook_values(**{"q k": steps.raw[head, i], "scores": steps.scaled[head, i]}),
+        followed=it.followed("scores", steps.masked[0], keys=True),
+        asked=lambda: (_("the largest score of “{word}”").format(word=it.names[i]), float(steps.masked[0, i].max())),
+        notebook_values=lambda: it.notebook_values(**{"q k": steps.raw[0, i], "scores": steps.scaled[0, i]}),
     )
 
 
 def softmax(it: Attended) -> PartView:
     """The weights of all queries, of one query, and their entropy."""
-    steps, i, head = it.steps, it.query, it.head_index
-    weights, entropy = steps.weights[head], steps.entropy[head]
-    row = partial(tex_row, digits=4, most=6 if len(it.names) <= 6 else 5)  # of more words shorter: it stays on the page
+    steps, i = it.steps, it.query
+    weights, entropy = steps.weights[0], steps.entropy[0]
+    row = partial(tex_row, digits=4, most=5)
     entropies = row_bars(entropy, it.names, y_title=_("Entropy, nats"), even=attention_steps.even_entropies(steps.mask), mark=i)
     count = int(steps.mask[i].sum())
     note = (
@@ -311,9 +256,9 @@ def softmax(it: Attended) -> PartView:
         equation=Worked(
             r"S_i = \frac{Q_i K^\top}{\tau\sqrt{d_k}}, \quad A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \quad "
             r"\mathrm{entropy}_i = -\sum_j A_{ij} \ln A_{ij}",
-            rf"\begin{{aligned}} Q_{{{i + 1}}} K^\top &= {row(steps.raw[head, i])} \\ "
+            rf"\begin{{aligned}} Q_{{{i + 1}}} K^\top &= {row(steps.raw[0, i])} \\ "
             rf"\tau\sqrt{{d_k}} &= {tex(it.t, 2)} \cdot \sqrt{{{steps.key_width}}} \\ "
-            rf"S_{{{i + 1}}} &= {row(steps.masked[head, i])} \\ A_{{{i + 1}}} &= {row(weights[i])} \\ "
+            rf"S_{{{i + 1}}} &= {row(steps.masked[0, i])} \\ A_{{{i + 1}}} &= {row(weights[i])} \\ "
             rf"\mathrm{{entropy}}_{{{i + 1}}} &= {tex(entropy[i])} \end{{aligned}}",
             note.format(count=number(count), entropy=number(attention_steps.even_entropies(steps.mask)[i], 3)),
         ),
@@ -344,13 +289,13 @@ def softmax(it: Attended) -> PartView:
 
 def weighted(it: Attended) -> PartView:
     """One query's output as a sum over the value rows."""
-    steps, i, head = it.steps, it.query, it.head_index
-    row, z = steps.weights[head, i], steps.mixed[head]
+    steps, i = it.steps, it.query
+    row, z = steps.weights[0, i], steps.mixed[0]
     terms = [rf"{tex(weight, 2)}\,V_{{{j + 1}}}" for j, weight in enumerate(row) if steps.mask[i, j]]
     joined = r" \\ &\quad + ".join(" + ".join(terms[at : at + 6]) for at in range(0, len(terms), 6))
     parts = matrix(
         it,
-        steps.weighted_values(head, i),
+        steps.weighted_values(0, i),
         _("A_ij V_j of this query"),
         "parts",
         outlined=(),
@@ -375,7 +320,7 @@ def weighted(it: Attended) -> PartView:
     )
 
 
-def multi_head(it: RandomlyAttended) -> PartView:
+def multi_head(it: ManyHeads) -> PartView:
     """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
     steps, i, count = it.steps, it.query, it.heads
     off = attention_steps.deviation_from_torch(steps, it.weights)
@@ -433,7 +378,7 @@ render(
             Part("scores", f"2 · {_('Scores')}", scores, first="q"),
             Part("softmax", "3 · Softmax", softmax, first="t"),
             Part("sum", _("4 · Weighted sum"), weighted, first="q"),
-            Part("heads", f"5 · {_('Heads')}", multi_head, first="heads"),
+            Part("heads", f"5 · {_('Heads')}", multi_head, first="heads", dials=("words", "q", "t", "mask", "heads")),
             Part("cost", _("6 · Cost"), attention_cost.growth, "cost_dial", diagram=False),
             Part("roles", _("What Q, K and V are"), attention_roles.roles, "role_dial", diagram=False),
         ],

@@ -41,7 +41,7 @@ WORST: Final[list[tuple[str, dict[str, str], dict[str, str]]]] = [
     ("learn/ctc.py", {"part": "paths", "fill": "frames"}, {"signed": "1 2 " * 20_000}),
     ("learn/transformer.py", {}, {"date": "e\u0301\u0302 " * 20_000}),
     ("learn/equations.py", {}, {"find": "softmax CTC " * 10_000}),
-    ("learn/attention_steps.py", {"words": "the cat"}, {"words": "[](" * 20_000}),
+    ("learn/attention_steps.py", {"part": "heads"}, {"words": "[](" * 20_000}),
     ("learn/permutation.py", {}, {"typed": "a b c d e f " * 10_000}),
     ("learn/sentences.py", {}, {"text": "tired wide street " * 5_000}),
     ("learn/sentences.py", {}, {"other": "animal because it " * 5_000}),
@@ -54,7 +54,6 @@ ELSEWHERE: Final = {
     ): "60 characters, after a file was inspected: tests/pages/markets/test_library.py",
     ("shared/search.py", "search_for"): "tests/pages/shared/test_search.py",
     ("learn/writing.py", "prompt"): "needs a network of 270 MB: tests/pages/learn/test_writing.py",
-    ("learn/attention_steps.py", "trained_words"): "is shown and takes no text",
 }
 """Fields that other tests fill, by the file that draws them."""
 HELPERS: Final = {

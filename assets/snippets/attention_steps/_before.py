@@ -11,7 +11,6 @@ HEADS = 1
 MASK = None  # 1 where a query (row) may look at a key (column)
 TEMPERATURE = 1.0
 QUERY = 0  # the row that was read, counted from 0
-HEAD = 0  # the head on display, counted from 0
 
 # %% Queries, keys and values, split into heads: (heads, words, d_k).
 q, k, v = ((X @ w).reshape(len(X), HEADS, -1).transpose(1, 0, 2) for w in (W_Q, W_K, W_V))

@@ -1,2 +1,2 @@
 # %% The query's scores, before and after the division.
-found = {"q k": raw[HEAD, QUERY], "scores": raw[HEAD, QUERY] / (TEMPERATURE * np.sqrt(q.shape[-1]))}
+found = {"q k": raw[0, QUERY], "scores": raw[0, QUERY] / (TEMPERATURE * np.sqrt(q.shape[-1]))}

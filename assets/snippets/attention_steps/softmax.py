@@ -1,2 +1,2 @@
 # %% The query's weights and their entropy in nats.
-found = {"weights": weights[HEAD, QUERY], "entropy": entropy[HEAD, QUERY], "sum": weights[HEAD, QUERY].sum()}
+found = {"weights": weights[0, QUERY], "entropy": entropy[0, QUERY], "sum": weights[0, QUERY].sum()}

@@ -1,2 +1,2 @@
 # %% The query's output: a mixture of the value rows.
-found = {"weights": weights[HEAD, QUERY], "z": sum(weight * row for weight, row in zip(weights[HEAD, QUERY], v[HEAD]))}
+found = {"weights": weights[0, QUERY], "z": sum(weight * row for weight, row in zip(weights[0, QUERY], v[0]))}

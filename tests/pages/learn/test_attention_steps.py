@@ -79,11 +79,10 @@ def text(app: AppTest) -> str:
 
 
 def test_a_link_opens_the_exact_state() -> None:
-    link = {"words": "a b a", "q": "1", "t": "0.5", "mask": "causal", "heads": "2", "head": "1", "wq": "0.1_1.5"}
-    app = open_page(PAGE, part="softmax", **link)
-    assert r"S_{2}" in text(app) and r"-\infty" in text(app)
-    assert "Words: a b a" in text(app) and "Mask: Causal" in text(app)
-    assert app.query_params["wq"] == "0.1_1.5" and app.query_params["mask"] == "causal"
+    app = open_page(PAGE, part="softmax", q="1", t="0.5", mask="causal", twq="0.1_1.5")
+    assert r"S_{2}" in text(app) and r"-\infty" in text(app) and "Mask: Causal" in text(app)
+    assert app.query_params["twq"] == "0.1_1.5" and app.query_params["mask"] == "causal"
+    assert "Words: a b a" in text(open_page(PAGE, part="heads", words="a b a", heads="2"))
 
 
 def test_the_layer_equals_pytorchs_on_the_page() -> None:
@@ -93,7 +92,7 @@ def test_the_layer_equals_pytorchs_on_the_page() -> None:
 
 
 def test_unusable_words_are_told_and_leave_the_page_alive() -> None:
-    app = open_page(PAGE, draw="random")
+    app = open_page(PAGE, part="heads", dial="words")
     app.text_input(key="words").set_value("   ").run()
     assert not app.exception and "Write 1 to 12" in app.error[0].value
     assert "?" in app.code[0].value, "the link to this view stays under an error"
@@ -102,8 +101,8 @@ def test_unusable_words_are_told_and_leave_the_page_alive() -> None:
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:
-    open_page(PAGE, part="?", q="99", t="hot", mask="x", heads="3", wq="9.9_1~a.b_2~0.0_nan", x="0.0_1e9", seed="many")
-    open_page(PAGE, seed="inf", q="9" * 4_400, head="9" * 4_400, wq="0." + "9" * 4_400 + "_1")
+    open_page(PAGE, part="?", q="99", t="hot", mask="x", heads="3", twq="9.9_1~a.b_2~0.0_nan", tx="0.0_1e9", seed="many")
+    open_page(PAGE, seed="inf", q="9" * 4_400, head="9" * 4_400, twq="0." + "9" * 4_400 + "_1")
 
 
 def test_edits_survive_the_way_through_a_link() -> None:

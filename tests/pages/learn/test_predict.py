@@ -114,10 +114,9 @@ def test_what_theory_says(page: str, query: dict[str, Any], answer: str) -> None
     [
         ("transformer", {"part": "layer", "tf_place": "19"}),  # the answer has fewer symbols than the date
         ("backprop", {"part": "attention", "bp_dial": "operation"}),  # each operation has gradients of its own
-        ("attention_steps", {"part": "softmax", "dial": "heads"}),  # the trained head is one
     ],
 )
 def test_no_question_asks_of_a_state_that_the_dials_cannot_reach(page: str, query: dict[str, Any]) -> None:
     app = open_page(ROOT / "pages" / "learn" / f"{page}.py", ask="true", **query)
     asked = " ".join(str(one.value) for one in app.markdown)
-    assert "What happens to" in asked and "“Operation” goes" not in asked and "“Heads” goes" not in asked
+    assert "What happens to" in asked and "“Operation” goes" not in asked

@@ -27,7 +27,7 @@ TEMPLATES = sorted(
 )
 PAGES = {path.parent.name for path in TEMPLATES}
 STATES = {
-    ("attention_steps", "softmax"): {"wq": "0.1_1.5", "mask": "causal", "t": "0.2", "q": "2", "heads": "2", "head": "1"},
+    ("attention_steps", "softmax"): {"twq": "0.1_1.5", "mask": "causal", "t": "0.2", "q": "2"},
     ("permutation", "maps"): {"causal": "permuted", "places": "true", "heads": "2"},
     ("positions", "similarity"): {"pe": "tlob"},
     ("recurrent", "lstm"): {"len": "20", "fb": "-1", "step": "4"},
