@@ -20,12 +20,7 @@ from pages.shared.navigation import ROOT
 FOLDER: Final = ROOT / "assets" / "diagrams"
 WORDS: Final[Mapping[str, Sequence[str]]] = {
     "backprop": (N_("Heads"), N_("unchanged")),
-    "ctc": (N_("P(label | t)"), N_("target"), N_("with blanks"), N_("α, both ways"), N_("paths"), N_("gradient")),
-    "metrics": (N_("reference"), N_("hypothesis"), N_("edits"), N_("n-grams"), N_("common")),
     "norms": (N_("unchanged"),),
-    "optimisers": (N_("clip"), N_("schedule"), N_("the next step starts here")),
-    "permutation": (N_("Attention"), N_("mean")),
-    "positions": (N_("learned"), N_("content"), N_("to attention")),
     "recurrent_gradient": (N_("attention"),),
     "recurrent_rnn": (N_("to the next step"),),
     "transformer": (
@@ -50,12 +45,15 @@ def drawing(name: str, _language: str) -> str:
 
 
 def draw(name: str, part: str, parts: Sequence[str]) -> None:
-    """Draw a diagram here.
+    """Draw a diagram here, where the lesson or the part has one.
 
     Args:
-        name: of its file. part: the code of the one on display. parts: of the page, in their order.
+        name: of the lesson's file. part: the code of the one on display. parts: of the page, in their order.
     """
     own = f"{name}_{part}"
+    file = next((one for one in (own, name) if (FOLDER / f"{one}.svg").is_file()), None)
+    if file is None:
+        return
     query = st.query_params.to_dict()
 
     def link(found: re.Match[str]) -> str:
@@ -63,7 +61,7 @@ def draw(name: str, part: str, parts: Sequence[str]) -> None:
         here = ' aria-current="true"' if code == part else ""
         return f'<a data-part="{code}" data-at="{parts.index(code)}" href="?{escape(urlencode(query | {"part": code}))}"{here}'
 
-    svg = re.sub(r'<a data-part="([^"]+)"', link, drawing(own if (FOLDER / f"{own}.svg").is_file() else name, current()))
+    svg = re.sub(r'<a data-part="([^"]+)"', link, drawing(file, current()))
     hint = _("A block opens its part.")
     with st.container(key="learn_diagram"):
         browser_component("diagram")(key="lesson_diagram", data=f"{svg}<figcaption>{hint}</figcaption>".encode())
