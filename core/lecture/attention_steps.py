@@ -17,7 +17,7 @@ from core.lecture.tokens import random_numbers
 from core.nn import causal_mask, padding_mask, scaled_dot_product_attention, window_mask
 
 Array = NDArray[np.float64]
-Mask = Literal["none", "causal", "window", "padding", "causal_padding"]
+Mask = Literal["none", "causal", "window", "padding"]
 MATRICES: Final = ("W_Q", "W_K", "W_V", "W_O")
 
 
@@ -70,11 +70,11 @@ def build_mask(kind: Mask, length: int, *, window: int = 1, kept: int | None = N
         kept: tokens before the padding, for a padding mask; all of them where None.
     """
     allowed = torch.ones(length, length, dtype=torch.bool)
-    if kind in ("causal", "causal_padding"):
+    if kind == "causal":
         allowed &= causal_mask(length)
     if kind == "window":
         allowed &= window_mask(length, window)
-    if kind in ("padding", "causal_padding"):
+    if kind == "padding":
         allowed &= padding_mask(torch.tensor([length if kept is None else kept]), length)[0, 0]
     return np.asarray(allowed.numpy())
 

@@ -57,7 +57,6 @@ def masks() -> dict[str, str]:
         "causal": _("causal").capitalize(),
         "window": _("Window of 3 keys"),
         "padding": _("Padding: the last 2"),
-        "causal_padding": _("Causal and padding"),
     }
 
 

@@ -47,15 +47,11 @@ def link(
         query["part"] = to.parts[0]
     with st.container(key=f"lesson_{key}", width="content") if key else st.container(width="content"):
         position = "left" if icon_first else "right"
-        page_link(entry_of(to.url).file, query, label=label or title_of(to), help=help, icon=icon, icon_position=position)
-
-
-def page_link(file: str, query: Mapping[str, str], *, label: str, help: str | None = None, **more: Any) -> None:
-    """A link within the app."""
-    try:
-        st.page_link(file, label=label, help=help, query_params=query, **more)
-    except StreamlitPageNotFoundError:  # a page that runs by itself, without the navigation
-        st.caption(label)
+        try:
+            file, shown = entry_of(to.url).file, label or title_of(to)
+            st.page_link(file, label=shown, help=help, query_params=query, icon=icon, icon_position=position)
+        except StreamlitPageNotFoundError:  # a page that runs by itself, without the navigation
+            st.caption(shown)
 
 
 def head(url: str, part: str = "", *, title: str = "") -> None:

@@ -156,19 +156,10 @@ def layer_dial() -> Dial:
     return choice(_("Layer"), frame.whole_numbers(*range(1, last + 1)), key="tf_layer", default=str(last), value=int)
 
 
-def _forward(key: str, last: int) -> None:
-    now = int(st.session_state.get(key, last))
-    st.session_state[key] = 1 if now >= last else now + 1
-
-
 def pick_symbol(values: Mapping[str, Any]) -> int:
-    """Asks for the symbol of the answer that is decoded, with a button for the next one."""
+    """Asks for the symbol of the answer that is decoded."""
     last = len(read(values["text"]).characters)
-    left, right = st.columns([5, 2], vertical_alignment="bottom")
-    with right:
-        st.button(_("Next"), key="next_symbol", icon=":material/skip_next:", on_click=_forward, args=("symbol", last))
-    with left:
-        return url_state.slider(_("Symbol"), 1, last, key="symbol", default=last)
+    return url_state.slider(_("Symbol"), 1, last, key="symbol", default=last)
 
 
 def trained_on() -> int:

@@ -103,7 +103,6 @@ def test_masks() -> None:
     assert build_mask("none", 3).all()
     np.testing.assert_array_equal(build_mask("causal", 3), np.tril(np.ones((3, 3))) > 0)
     np.testing.assert_array_equal(build_mask("padding", 3, kept=2), [[True, True, False]] * 3)
-    np.testing.assert_array_equal(build_mask("causal_padding", 3, kept=2), [[1, 0, 0], [1, 1, 0], [1, 1, 0]])
     np.testing.assert_array_equal(build_mask("window", 3, window=0), np.eye(3))
 
 

@@ -43,11 +43,8 @@ def test_an_example_fills_the_field_and_the_link_follows() -> None:
     assert "1979-04-03" in words(app)
 
 
-def test_next_goes_on_by_one_symbol() -> None:
-    app = page("transformer", part="decode", symbol="3")
-    app.button(key="next_symbol").click()
-    ran(app)
-    assert app.slider(key="symbol").value == 4 and "So far: `197`, next: `9`" in words(app)
+def test_a_symbol_is_told_with_what_is_written_before_it() -> None:
+    assert "So far: `197`, next: `9`" in words(page("transformer", part="decode", symbol="4"))
 
 
 def test_nothing_typed_and_too_much_typed_are_said() -> None:
