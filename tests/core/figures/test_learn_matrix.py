@@ -97,7 +97,7 @@ def test_the_turn_ends_where_the_matrix_says() -> None:
 
 def test_gates_stand_above_states() -> None:
     gate, state = UnitLine("f", np.array([0.1, 0.9]), gate=True), UnitLine("c", np.array([-2.0, 3.0]))
-    both, alone = (recurrent.unit_figure(lines, at=0, x_title="Step") for lines in ([gate, state], [state]))
+    both, alone = (recurrent.unit_figure(lines, at=0) for lines in ([gate, state], [state]))
     assert [list(one.y) for one in both.data] == [[0.1, 0.9], [-2, 3]] and both.layout.yaxis.range == (0, 1)
     assert both.layout.yaxis.domain[0] > both.layout.yaxis2.domain[1] and alone.layout.yaxis2.domain == (0, 1)
     assert list(both.data[0].x) == [1, 2] and both.layout.shapes[0].x0 == 1
