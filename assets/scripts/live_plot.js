@@ -70,21 +70,9 @@ class LivePlot {
   show({ figure, chrome }) {
     this.chrome = chrome;
     this.figure.setAttribute("aria-label", chrome.alt);
-    this.figure.style.height = `${this.height()}px`;
+    this.figure.style.height = `${chrome.height}px`;
     this.next = figure;
     return this.draw();
-  }
-
-  // The same figure once more, for another size.
-  again() {
-    this.next ??= this.last;
-    return this.draw();
-  }
-
-  // A sheet of pictures is no higher than its width allows, as its pictures keep their shape.
-  height() {
-    const { height, proportion } = this.chrome;
-    return proportion && this.figure.clientWidth ? Math.min(height, Math.ceil(this.figure.clientWidth / proportion)) : height;
   }
 
   async draw() {
@@ -108,7 +96,7 @@ class LivePlot {
     this.last = this.next;
     this.next = null;
     const ground = theme(this.parent);
-    const look = JSON.stringify([this.last, ground, this.height(), this.chrome.language]);
+    const look = JSON.stringify([this.last, ground, this.chrome.height, this.chrome.language]);
     if (look === this.look) return;
     const figure = JSON.parse(this.last);
     await Plotly.react(this.plot, identified(figure.data), this.layout(figure.layout, ground), this.config(Plotly));
@@ -125,7 +113,7 @@ class LivePlot {
     layout.template = merge(ground, layout.template ?? {});
     layout.uirevision ??= "keep";
     layout.autosize = true;
-    layout.height = this.height();
+    layout.height = this.chrome.height;
     layout.separators ??= separators(this.chrome.language);
     // A finger that drags a plot means to scroll the page.
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode ??= false;
@@ -172,8 +160,6 @@ class LivePlot {
     cancelAnimationFrame(this.fitting);
     this.fitting = requestAnimationFrame(() => {
       if (this.closed || this.updates === 0 || this.figure.clientWidth === 0) return;
-      this.figure.style.height = `${this.height()}px`;
-      if (this.chrome.proportion) this.again();
       window.Plotly.Plots.resize(this.plot);
     });
   }

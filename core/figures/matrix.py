@@ -167,12 +167,8 @@ def colour(matrix: Matrix, value: float) -> str:
     return f"rgba({red:.0f},{green:.0f},{blue:.0f},{alpha:.2f})"
 
 
-def matrix_figure(matrix: Matrix, *, bar: bool = True, height: int | None = None, keep: str | None = None) -> go.Figure:
-    """One matrix as a heat map without numbers.
-
-    Args:
-        bar: a colour bar on the right. height: pixels. keep: plotly's uirevision; the matrix's name where None.
-    """
+def matrix_figure(matrix: Matrix, *, height: int | None = None) -> go.Figure:
+    """One matrix as a heat map without numbers, so many pixels high."""
     down, across = matrix.values.shape
     scale: Scale = DIVERGING if matrix.signed else SEQUENTIAL
     trace = {
@@ -184,14 +180,14 @@ def matrix_figure(matrix: Matrix, *, bar: bool = True, height: int | None = None
         "z": np.where(np.isfinite(matrix.values), matrix.values, np.nan).astype(np.float32),
         "zmin": -matrix.end if matrix.signed else 0.0,
         "zmax": matrix.end,
-        "showscale": bar,
+        "showscale": True,
         "colorbar": {"thickness": 8, "ticks": "", "outlinewidth": 0, "nticks": 5},
         "xgap": int(max(down, across) <= 40),
         "ygap": int(max(down, across) <= 40),
         "customdata": [[f"{row}, {column}" for column in matrix.column_names] for row in matrix.row_names],
         "hovertemplate": "%{customdata}: %{z:.4~g}<extra></extra>",
     }
-    layout = base_layout(keep=matrix.name if keep is None else keep, legend=False, height=height or 400)
+    layout = base_layout(keep=matrix.name, legend=False, height=height or 400)
     layout |= {"margin": {"t": 44, "b": 8, "l": 8, "r": 8}}
     layout["xaxis"] = _axis(matrix.column_names, 16) | {
         "title": {"text": matrix.x_title},

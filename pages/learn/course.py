@@ -12,7 +12,7 @@ from core.lecture.stops import MINUTES
 from pages.learn import lecture, lesson
 from pages.shared import controls
 from pages.shared.language import _, number, prose_section
-from pages.shared.navigation import ENTRIES, ROOT
+from pages.shared.navigation import ROOT
 
 PICTURES: Final = ROOT / "assets" / "pictures" / "lecture"
 """Pictures of the stops: `python -m scripts.screenshots --stops` draws them from the pages."""
@@ -45,12 +45,6 @@ def page() -> None:
         for column, one in zip(st.columns(2), course.LESSONS[first : first + 2], strict=False):
             with column, st.container(border=True, height="stretch"):
                 _card(one)
-    st.header(_("Beside the course"), anchor=False)
-    in_course = {one.url for one in course.LESSONS}
-    with st.container(horizontal=True):
-        for entry in ENTRIES:
-            if entry.under == "learn" and entry.url not in in_course:
-                st.page_link(entry.file, label=_(entry.title), icon=entry.icon, width="content")
     controls.link_to_view()
 
 

@@ -12,7 +12,6 @@ from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.device import use_one_thread
 from core.figures.learn import transformer as figures
-from core.figures.matrix import matrix_figure
 from core.lecture import dates
 from core.lecture.date_reader import DateReader, DateReading, ReadingError
 from core.lecture.decoding import inside_layer, sublayer_ratios
@@ -62,10 +61,6 @@ DECODER: Final = (
 def latex_symbol(character: str) -> str:
     """One symbol for LaTeX."""
     return LATEX_SYMBOLS.get(character, rf"\texttt{{{character}}}") if character.isascii() or character in LATEX_SYMBOLS else "?"
-
-
-MAP: Final[Mapping[str, Any]] = {"height": 476, "proportion": 1.27}
-"""Size of both attention maps: with title and dial they fill a first screen of 1440 by 900, and of 1280 by 720."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -199,18 +194,14 @@ def decode(
     layer: Annotated[int, layer_dial()],
     head: Annotated[str, choice(_("Head"), heads(), key="tf_head")],
 ) -> PartView:
-    """Decoding step by step: the next symbols, and the attention of a layer."""
+    """Decoding step by step: the next symbols, and the cross-attention of a layer."""
     reading = read(text)
     step = min(symbol, len(reading.characters)) - 1
-
-    def maps_of(kind: str) -> Any:
-        weights = reading.trace.maps[f"{kind} {layer}"]
-        return weights.mean(axis=0) if head == "mean" else weights[int(head) - 1]
-
-    cross, characters, source = maps_of("cross"), reading.characters, list(reading.text)
+    every = reading.trace.maps[f"cross {layer}"]
+    cross = every.mean(axis=0) if head == "mean" else every[int(head) - 1]
+    characters, source = reading.characters, list(reading.text)
     chances = reading.trace.probabilities[step]
-    maps = figures.decoding_maps(cross, maps_of("decoder"), source=source, target=characters, step=step)
-    seen, past_map = (matrix_figure(one, bar=False, keep=kind) for one, kind in zip(maps, ("decoding", "causal"), strict=True))
+    seen = figures.cross_map(cross, source=source, target=characters, step=step)
     following = figures.next_figure(chances, dates.SYMBOLS, chosen=reading.trace.symbols[step])
     read_ = figures.reading_figure(cross[step], relevance(reading.text, step), source)
     alt = _("Attention of this symbol over the text, and gradient times input of each character.")
@@ -229,18 +220,15 @@ def decode(
         ),
         figure=[
             [
-                plot(seen, "cross_map", _("Which characters of the text each answered symbol looked at."), **MAP),
-                plot(past_map, "causal_map", _("Which earlier symbols of the answer each answered symbol looked at."), **MAP),
+                plot(seen, "cross_map", _("Which characters of the text each answered symbol looked at.")),
+                plot(following, "next_symbols", _("The likeliest next symbols and their probabilities."), height=440),
             ],
             date_read(reading),
             unknown(reading),
             markdown(so_far),
         ],
         more=[
-            [
-                plot(following, "next_symbols", _("The likeliest next symbols and their probabilities."), height=330),
-                plot(read_, "reading", alt, height=330),
-            ],
+            plot(read_, "reading", alt, height=330),
             markdown(passage("transformer", "weights")),
             caption(_("Answered by {model}.").format(model=f"Transformer, {controls.computed_on(reader())}") + " " + scored()),
             markdown(passage("transformer", "conventions")),

@@ -39,7 +39,6 @@ def live_plot(
     height: int | None = None,
     on_click: Callable[[Point], None] | None = None,
     filename: str | None = None,
-    proportion: float | None = None,
 ) -> None:
     """Draw a figure, or update the one drawn under this key.
 
@@ -49,14 +48,12 @@ def live_plot(
         height: pixels; the figure's own, else 360, where None.
         on_click: called with the point, before the fragment (or page) runs again.
         filename: of downloads, without suffix; the key where None.
-        proportion: width over height of a drawing that keeps its shape; where the page is narrow, it is less high then.
     """
     wanted = {"on_click_change": _deliver(key, on_click)} if on_click else {}
     height = height or int(figure.layout.height or 360)
     chrome = {
         "alt": alt,
         "height": height,
-        "proportion": proportion,
         "filename": filename or key,
         "language": regional(),
         "labels": _labels(),

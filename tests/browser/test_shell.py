@@ -45,7 +45,7 @@ STATES = {
     "optimisers": ("", ".st-key-surface_plot .live-plot"),
     "recognise": ("?input=tracks&sview=time", ".st-key-signs_clip .live-plot"),
     "recurrent": ("?part=lstm", ".st-key-lstm_unit .live-plot"),
-    "transformer": ("?part=decode&symbol=6", ".st-key-cross_map .live-plot"),
+    "transformer": ("?part=decode&symbol=6", '[data-key="cross_map"]'),
 }
 """Pages that are opened away from their first state: their query, and a figure that must be drawn."""
 

@@ -1,4 +1,4 @@
-"""Figures of the lesson on encoder and decoder: next symbols, maps, a vector's stages, the model's diagram."""
+"""Figures of the lesson on encoder and decoder: next symbols, the text that a symbol looks at, a vector's stages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -43,36 +43,18 @@ def next_figure(probabilities: NDArray[np.floating], symbols: Sequence[str], *, 
                  x={"type": "category"}, y={"range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]})  # fmt: skip
 
 
-def decoding_maps(
-    cross: NDArray[np.floating],
-    causal: NDArray[np.floating],
-    *,
-    source: Sequence[str],
-    target: Sequence[str],
-    step: int,
-) -> tuple[Matrix, Matrix]:
-    """Cross-attention and causal self-attention up to a step, whose row is outlined; a query is named by the symbol it yields.
+def cross_map(cross: NDArray[np.floating], *, source: Sequence[str], target: Sequence[str], step: int) -> Matrix:
+    """Cross-attention up to a step, whose row is outlined; a query is named by the symbol it yields.
 
     Args:
-        cross: (T, S) weights. causal: (T, T) weights.
-        source: (S,) characters read. target: (T,) symbols answered; the query of the first is the begin sign.
+        cross: (T, S) weights. source: (S,) characters read. target: (T,) symbols answered.
         step: from 0 on; later rows are left empty.
     """
-    queries, past_keys = np.arange(len(cross))[:, None], np.arange(len(causal))
-    shown, past = visible(target), ["▷", *visible(target)]
-    cross_seen = np.where(queries <= step, cross, np.nan)
-    causal_seen = np.where((queries <= step) & (past_keys <= queries), causal, np.nan)
-    return (
-        Matrix(
-            values=cross_seen, name=_("Cross-attention: answer to text"), columns=visible(source), rows=shown, signed=False,
-            top=1.0, x_title=_("Text read (keys)"), y_title=_("Symbol answered (query)"), numbers=False,
-            outlined=((step, step, 0, len(source) - 1),),
-        ),
-        Matrix(
-            values=causal_seen, name=_("Causal self-attention: answer to itself"), columns=past[: len(causal)], rows=shown,
-            signed=False, top=1.0, x_title=_("Symbols so far (keys)"), y_title=_("Symbol answered (query)"), numbers=False,
-            outlined=((step, step, 0, step),),
-        ),
+    seen = np.where(np.arange(len(cross))[:, None] <= step, cross, np.nan)
+    return Matrix(
+        values=seen, name=_("Cross-attention: answer to text"), columns=visible(source), rows=visible(target), signed=False,
+        top=1.0, x_title=_("Text read (keys)"), y_title=_("Symbol answered (query)"), numbers=False,
+        outlined=((step, step, 0, len(source) - 1),),
     )  # fmt: skip
 
 

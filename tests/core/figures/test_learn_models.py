@@ -11,11 +11,9 @@ pytestmark = pytest.mark.usefixtures("upper_case_translator")
 
 
 def test_decoding_shows_nothing_of_later_steps() -> None:
-    cross, causal = np.full((3, 4), 0.25), np.full((3, 3), 0.5)
-    left, right = transformer.decoding_maps(cross, causal, source=list("a bc"), target=list("12■"), step=1)
-    assert np.isnan(left.values[2]).all() and not np.isnan(left.values[:2]).any()
-    assert np.isnan(right.values[0, 1:]).all() and not np.isnan(right.values[1, :2]).any()
-    assert left.column_names == ["a", "␣", "b", "c"] and left.x_title == "TEXT READ (KEYS)"
+    seen = transformer.cross_map(np.full((3, 4), 0.25), source=list("a bc"), target=list("12■"), step=1)
+    assert np.isnan(seen.values[2]).all() and not np.isnan(seen.values[:2]).any()
+    assert seen.column_names == ["a", "␣", "b", "c"] and seen.x_title == "TEXT READ (KEYS)"
 
 
 def test_the_likeliest_symbols_come_first() -> None:
