@@ -157,16 +157,6 @@ class SentenceReader:
             for project in (attention.q, attention.k, attention.v)
         )
 
-    def likeness_without_words(
-        self, one: ReadSentence, other: ReadSentence, *, report: Report = unreported
-    ) -> list[tuple[str, float]]:
-        """Each word of `one` and how much less alike the two are without it: the cosine with it minus that without it."""
-        words, whole, changes = one.text.split(), likeness(one, other), list[tuple[str, float]]()
-        for i, word in enumerate(words if len(words) > 1 else ()):
-            report(i / len(words))
-            changes.append((word, whole - likeness(self.read(" ".join([*words[:i], *words[i + 1 :]])), other)))
-        return changes
-
     def without(self, one: ReadSentence, hidden: Collection[int]) -> ReadSentence:
         """The sentence as it is read without some pieces, by their numbers from 0; nothing is left of these but their places.
 

@@ -13,5 +13,3 @@ without = kept(128, HASHES)(SentenceReader.without)
 order_of_change = kept(128, HASHES)(SentenceReader.order_of_change)
 """Up to two seconds of the processor for a sentence of 96 pieces; ends with who asked."""
 remainder = kept(128, HASHES)(SentenceReader.remainder)
-likeness_without_words = kept(128, HASHES)(SentenceReader.likeness_without_words)
-"""As long."""

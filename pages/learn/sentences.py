@@ -96,7 +96,7 @@ def notebook_values(one: ReadSentence, other: ReadSentence) -> dict[str, Any]:
 
 
 def compare(one: ReadSentence) -> ReadSentence | None:
-    """A second sentence, how alike the two are, and which words made them so; the second one as it is read."""
+    """A second sentence, and how alike the two are; the second one as it is read."""
     st.header(_("How alike are two sentences?"), anchor=False)
     st.markdown(prose_section("words", "alike"))
     samples = list(bundled.sentences())
@@ -113,23 +113,6 @@ def compare(one: ReadSentence) -> ReadSentence | None:
                 note=_("1: the same direction, 0: unrelated"),
             )
         ]
-    )
-    model = reader()
-    if model is None:
-        return other
-    try:
-        with controls.progress(_("Asking again without one part after another…")) as report:
-            changes = cached_sentences.likeness_without_words(model, one, other, report=report)
-    except BadValue as error:
-        controls.error_box(error, remedy=_("Type another text."))
-        return other
-    st.dataframe(
-        {
-            _("Without the word"): [word for word, _change in changes],
-            _("The cosine is lower by"): [round(change, 4) for _word, change in changes],
-        },
-        hide_index=True,
-        width="stretch",
     )
     return other
 
