@@ -2,117 +2,27 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 
-TOKEN: Final = re.compile(r"\\(?:begin|end)\{bmatrix\}|\\\\|\\[a-zA-Z]+|\d+(?:\.\d+)?|[-+/()^{}&]")
 SPACES: Final = re.compile(r"\\left|\\right|(?<!\\)\\[!,; ]|\{,\}|\\(?:begin|end)\{(?:aligned|gathered|cases)\}|\\q?quad|\s")
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    r"\sqrt": np.sqrt, r"\sin": np.sin, r"\cos": np.cos, r"\tanh": np.tanh, r"\ln": np.log
-}  # fmt: skip
+NAMES: Final[dict[str, Any]] = {"sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "ln": np.log, "matrix": np.matrix}
+PYTHON: Final = (
+    (r"\\begin\{bmatrix\}", "matrix([["), (r"\\end\{bmatrix\}", "]])"), (r"\\\\", "],["), (r"&", ","),
+    (r"\\tfrac(\d)(\d)", r"(\1/\2)"), (r"\\(?:cdot|times)", "*"), (r"\^(\d+)", r"**\1"),
+)  # fmt: skip
+"""Python for each piece of LaTeX; for braces, the innermost first, those below."""
+BRACES: Final = (
+    (r"\\t?frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))"), (r"\^\{([^{}]*)\}", r"**(\1)"), (r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)"),
+)  # fmt: skip
+BARE: Final = re.compile(rf"(?:{'|'.join(NAMES)}|[\d.+\-*/(),\[\]])+")
 
 
 class NotNumbersError(ValueError):
     """A side with letters, words or dots."""
-
-
-class _Side:
-    """One side of an equation, by recursive descent: sums of products of numbers, fractions, functions and matrices."""
-
-    def __init__(self, text: str) -> None:
-        bare = SPACES.sub("", text)
-        self.tokens = TOKEN.findall(bare)
-        if "".join(self.tokens) != bare or not bare:
-            raise NotNumbersError(text)
-
-    def value(self) -> Any:
-        result = self._sum()
-        if self.tokens:
-            raise NotNumbersError(self.tokens[0])
-        return result
-
-    def _next(self) -> str:
-        return self.tokens[0] if self.tokens else ""
-
-    def _take(self, wanted: str = "") -> str:
-        if not self.tokens or (wanted and self.tokens[0] != wanted):
-            raise NotNumbersError(wanted)
-        return self.tokens.pop(0)
-
-    def _sum(self) -> Any:
-        total = self._product()
-        while self._next() in ("+", "-"):
-            sign = 1 if self._take() == "+" else -1
-            total = total + sign * self._product()
-        return total
-
-    def _product(self) -> Any:
-        if self._next() in ("-", "+"):
-            return (-1 if self._take() == "-" else 1) * self._product()
-        total = self._power()
-        while self._next() and self._next() not in ("+", "-", ")", "}", "&", r"\\", r"\end{bmatrix}"):
-            if self._next() == "/":
-                self._take()
-                total = total / self._power()
-                continue
-            if self._next() in (r"\cdot", r"\times"):
-                self._take()
-            other = -self._power() if self._next() == "-" and self._take() else self._power()
-            total = total @ other if np.ndim(total) == np.ndim(other) == 2 else total * other
-        return total
-
-    def _power(self) -> Any:
-        base = self._atom()
-        if self._next() != "^":
-            return base
-        self._take()
-        return base ** (self._group() if self._next() == "{" else float(self._take()))
-
-    def _group(self) -> Any:
-        self._take("{")
-        value = self._sum()
-        self._take("}")
-        return value
-
-    def _atom(self) -> Any:
-        token = self._take()
-        if token in (r"\frac", r"\tfrac"):
-            return self._group() / self._group() if self._next() == "{" else self._digits()
-        if token in FUNCTIONS:
-            inside = self._group() if self._next() == "{" else self._sum_in_brackets() if self._next() == "(" else self._power()
-            return FUNCTIONS[token](inside)
-        if token == r"\begin{bmatrix}":
-            rows = [[self._sum()]]
-            while (mark := self._take()) != r"\end{bmatrix}":
-                if mark == r"\\":
-                    rows.append([self._sum()])
-                elif mark == "&":
-                    rows[-1].append(self._sum())
-                else:
-                    raise NotNumbersError(mark)
-            return np.array(rows)
-        if token == "(":
-            self.tokens.insert(0, token)
-            return self._sum_in_brackets()
-        try:
-            return float(token)
-        except ValueError as error:
-            raise NotNumbersError(token) from error
-
-    def _digits(self) -> float:
-        both = self._take()  # \tfrac12
-        if not re.fullmatch(r"\d\d", both):
-            raise NotNumbersError(both)
-        return int(both[0]) / int(both[1])
-
-    def _sum_in_brackets(self) -> Any:
-        self._take("(")
-        value = self._sum()
-        self._take(")")
-        return value
 
 
 def evaluated(side: str) -> Any:
@@ -121,7 +31,27 @@ def evaluated(side: str) -> Any:
     Raises:
         NotNumbersError: for one that is not numbers alone.
     """
-    return _Side(side).value()
+    text = SPACES.sub("", side)
+    if re.search(r"[\[\],]", text):
+        raise NotNumbersError(side)
+    for pattern, python in PYTHON:
+        text = re.sub(pattern, python, text)
+    before = ""
+    while text != before:
+        before = text
+        for pattern, python in BRACES:
+            text = re.sub(pattern, python, text)
+    text = re.sub(r"\\(sin|cos|tanh|ln)([\d.]+)", r"\1(\2)", text).replace("\\", "")
+    text = re.sub(r"(?<=[\d)])(?=[(a-z])", "*", text)
+    if not BARE.fullmatch(text):
+        raise NotNumbersError(side)
+    try:
+        value = eval(text, {"__builtins__": {}}, NAMES)
+    except SyntaxError as error:
+        raise NotNumbersError(side) from error
+    if isinstance(value, tuple):  # parted by an & outside of a matrix
+        raise NotNumbersError(side)
+    return np.asarray(value)[()]
 
 
 def lines(calculation: str) -> list[str]:
