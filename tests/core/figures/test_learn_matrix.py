@@ -101,7 +101,7 @@ def test_gates_stand_above_states() -> None:
     assert [list(one.y) for one in both.data] == [[0.1, 0.9], [-2, 3]] and both.layout.yaxis.range == (0, 1)
     assert both.layout.yaxis.domain[0] > both.layout.yaxis2.domain[1] and alone.layout.yaxis2.domain == (0, 1)
     assert list(both.data[0].x) == [1, 2] and both.layout.shapes[0].x0 == 1
-    ghost = recurrent.unit_figure([state], at=0, x_title="Step", before=np.array([1.0, 2.0])).data[-1]
+    ghost = recurrent.unit_figure([state], at=0, before=np.array([1.0, 2.0])).data[-1]
     assert list(ghost.y) == [1, 2] and ghost.opacity < 1
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 SPACES: Final = re.compile(r"\\left|\\right|(?<!\\)\\[!,; ]|\{,\}|\\(?:begin|end)\{(?:aligned|gathered|cases)\}|\\q?quad|\s")
-NAMES: Final[dict[str, Any]] = {"sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "ln": np.log, "matrix": np.matrix}
+NAMES: Final[dict[str, Any]] = {"sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "ln": np.log, "matrix": np.array}
 PYTHON: Final = (
     (r"\\begin\{bmatrix\}", "matrix([["), (r"\\end\{bmatrix\}", "]])"), (r"\\\\", "],["), (r"&", ","),
     (r"\\tfrac(\d)(\d)", r"(\1/\2)"), (r"\\(?:cdot|times)", "*"), (r"\^(\d+)", r"**\1"),
@@ -42,7 +42,7 @@ def evaluated(side: str) -> Any:
         for pattern, python in BRACES:
             text = re.sub(pattern, python, text)
     text = re.sub(r"\\(sin|cos|tanh|ln)([\d.]+)", r"\1(\2)", text).replace("\\", "")
-    text = re.sub(r"(?<=[\d)])(?=[(a-z])", "*", text)
+    text = re.sub(r"(?<=[\d)])(?=[(a-z])", "*", text.replace("]])matrix", "]])@matrix"))
     if not BARE.fullmatch(text):
         raise NotNumbersError(side)
     try:
