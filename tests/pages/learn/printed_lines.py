@@ -18,7 +18,7 @@ PYTHON: Final = (
 BRACES: Final = (
     (r"\\t?frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))"), (r"\^\{([^{}]*)\}", r"**(\1)"), (r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)"),
 )  # fmt: skip
-BARE: Final = re.compile(rf"(?:{'|'.join(NAMES)}|[\d.+\-*/(),\[\]])+")
+BARE: Final = re.compile(rf"(?:{'|'.join(NAMES)}|[\d.+\-*/@(),\[\]])+")
 
 
 class NotNumbersError(ValueError):
