@@ -34,7 +34,7 @@ LINES = [
 ]
 COMMON = "--epochs 1 --layers 1 --width 16"
 SMALL_CCT = f"{COMMON} --side 32 --heads 2 --hidden 16 --steps 2 --photos 4 --none 4 --warmup 1"
-SMALL_VIT = f"{COMMON} --heads 2 --hidden 16 --init plain --patch 7 --batch 50 --warmup 1"
+SMALL_VIT = f"{COMMON} --heads 2 --hidden 16 --patch 7 --batch 50 --warmup 1"
 SMALL_HANDS = f"{COMMON} --heads 2 --steps 2 --batch 4 --warmup 1 --held-out 0.34"
 SMALL_DATES = f"{COMMON} --steps 2 --hidden 16 --no-test"
 

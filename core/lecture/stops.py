@@ -1,7 +1,7 @@
 """The lecture of 45 minutes: nine stops, each of some views, and what a view draws and says at each place of its dial.
 
-All numbers are in assets/lecture.json (`python -m lab.bundle.lecture`), so that a stop is there at once and without any network.
-A sentence is computed from what the view draws. Panels are drawn by assets/scripts/lecture.js, under their `kind`.
+All numbers are in assets/lecture.json, so that a stop is there at once and without any network; `lab/bundle/lecture.py` of commit
+5e24c7a6 made it. A sentence is computed from what the view draws. Panels are drawn by assets/scripts/lecture.js, by their `kind`.
 """
 
 from __future__ import annotations

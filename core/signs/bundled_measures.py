@@ -1,6 +1,7 @@
 """Measures of the bundled clips, kept in a file so that a page that opens with one is lit at once.
 
-`python -m lab.bundle.measures` writes it; to compute them takes a pass of the model for each frame, some seconds a clip.
+`python -m core faithful` writes it with the curves of their models; to compute them takes a pass of the model for each frame,
+some seconds a clip.
 """
 
 import json

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import math
 import platform
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("seconds", float, "time spent on each comparison: 3 where left out"),
         ("threads", 1, "of the processor; the app predicts on one"),
         ("against", Path, "an earlier run's JSON: prints its ratios beside"),
-        ("cuda", False, "what a CUDA device makes of the networks, beside its own peak"),
         JSON,
     )
-    p.set_defaults(run=lambda o: (_run_cuda if o.cuda else _run)(o))
+    p.set_defaults(run=_run)
 
 
 def _run(o: argparse.Namespace) -> None:
@@ -52,20 +50,6 @@ def _run(o: argparse.Namespace) -> None:
     print(f"{machine['processor']}, {machine['capability']}, {o.threads} thread(s), torch {machine['torch']}")
     for row in rows:
         print(_line(row))
-
-
-def _run_cuda(o: argparse.Namespace) -> None:
-    """Print the device's rows as each is measured."""
-    from lab.bench import cuda
-
-    measured = []
-    for row in cuda.rows(o.seconds if o.seconds is not None else 1.0):
-        measured.append(row._asdict())
-        if not o.json:
-            share = "" if math.isnan(row.share) else f"   {100 * row.share:.1f} % of the peak"
-            print(f"{row.what:<60} {row.value:14,.2f} {row.unit}{share}", flush=True)
-    if o.json:
-        print(json.dumps({"machine": {"device": torch.cuda.get_device_name(), "torch": torch.__version__}, "rows": measured}))
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -13,8 +13,8 @@ from core.vision.classifier import DEFAULT as VIT
 from core.vision.classifier import classifier_names, default_name, load_classifier
 from core.vision.photographs import photograph_files, photographs
 from lab.training.cct import VALIDATION_SPLIT
-from lab.training.vit import VALIDATION, evaluate, held_out
-from lab.vision.idx import fetch_missing, read_part
+from lab.training.vit import SPLIT_SEED, VALIDATION, evaluate
+from lab.vision.idx import IdxPart, fetch_missing, read_part, stratified_split
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
@@ -56,7 +56,8 @@ def _run_vit(o: argparse.Namespace) -> None:
         fetch_missing(o.data, source)
         part = read_part(o.data, source)
         if unlearnt:
-            answer, part = answer | {"split": o.split}, held_out(part, VALIDATION)
+            kept = stratified_split(part.labels, VALIDATION, seed=SPLIT_SEED)[1]
+            answer, part = answer | {"split": o.split}, IdxPart(images=part.images[kept], labels=part.labels[kept])
         answer |= evaluate(classifier, part, progress=counting_bar("image"))
         answer |= {"flagged": answer["strange"], "ece": answer["calibration_error"]}
     options.print_answer(o, answer)

@@ -23,21 +23,18 @@ from core.market.store.rows import read_market
 from core.market.windows import window_ends
 from core.models import MODELS
 from core.models.vit import CLASSES
+from core.signs import bundled_measures
 from core.signs.decoding import gloss_spans
 from core.signs.evidence import bundled_clips, explain_frame
-from core.signs.recogniser import Recogniser, load_recogniser
+from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.training.recipe import MADE, OVERWRITE, add_rows
-from core.vision import seen_samples
 from core.vision.analysis import analyse
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.evidence import explain_picture
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe
-from core.vision.sight import SightReader, sight_reader
-from core.vision.sight_files import SIGHT, SIGHT_CARD
 from core.vision.uprightness import prepare_upright
-from lab.vision.sight_evidence import explain_photograph
 
 MOST_GLOSSES: Final = 60
 WINDOWS_PER_RECORDING: Final = 12
@@ -50,9 +47,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     p.description = (
         "Delete the parts that each method calls most important, and random parts, over a bundled sample, and write the mean "
-        "curves."
+        "curves. Beside the shipped ones of signs, what counted in the bundled clips is written, too."
     )
-    p.add_argument("checkpoint", help=f"name of a shipped checkpoint, or {SIGHT}: the network that sees anything")
+    p.add_argument("checkpoint", help="name of a shipped checkpoint")
     add_rows(
         p,
         ("folder", MADE, "where to write: the pages read assets/explain; trained where left out"),
@@ -67,7 +64,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
 def _run(o: argparse.Namespace) -> None:
     options.keep_shipped(o, faithfulness.path_of(o.checkpoint, folder=o.folder))
     use_one_thread()
-    card = SIGHT_CARD if o.checkpoint == SIGHT else checkpoints.read_card(o.checkpoint, folder=checkpoints.FOLDER)
+    card = checkpoints.read_card(o.checkpoint, folder=checkpoints.FOLDER)
     curves = []
     for place, one in enumerate(tqdm(_sample(card), unit="input", desc=o.checkpoint, disable=None)):
         if place == o.most:
@@ -80,6 +77,8 @@ def _run(o: argparse.Namespace) -> None:
     options.print_answer(o, to_dict(curves))
     if not o.json:
         print(f"wrote {path}")
+    if o.checkpoint in (DIGITS, ASL) and o.folder.resolve() == faithfulness.FOLDER:
+        bundled_measures.write([load_recogniser(name) for name in (DIGITS, ASL)])
 
 
 def _sample(card: dict[str, Any]) -> Iterator[ExplainedInput]:
@@ -89,25 +88,14 @@ def _sample(card: dict[str, Any]) -> Iterator[ExplainedInput]:
         ValueError: for a model without importance methods.
     """
     name = card["name"]
-    if card is SIGHT_CARD:
-        return _photographs(sight_reader())
     if MODELS.input_of(card["model"]) == "picture":
         return _pictures(load_classifier(name))
     if MODELS.input_of(card["model"]) == "clip":
         return _glosses(load_recogniser(name))
     if card["model"] == "tlob":
         return _windows(load_predictor(name))
-    measured = ", ".join((SIGHT, "tlob", *MODELS.reading("picture"), *MODELS.reading("clip")))
+    measured = ", ".join(("tlob", *MODELS.reading("picture"), *MODELS.reading("clip")))
     raise ValueError(f"{name} is a {card['model']}: those of {measured} can be measured")
-
-
-def _photographs(reader: SightReader) -> Iterator[ExplainedInput]:
-    """The bundled photographs of anything, and the first garment of each kind."""
-    for name in seen_samples.NAMES:
-        yield explain_photograph(reader, seen_samples.sample(name))
-    kinds = {one.kind: one for one in reversed(photograph_gallery())}
-    for one in kinds.values():
-        yield explain_photograph(reader, decode(one.data, name=one.kind))
 
 
 def _pictures(classifier: Classifier) -> Iterator[ExplainedInput]:

@@ -55,11 +55,9 @@ class Result:
         return {"unseen_sentences": len(new.sentences), "wer_unseen": new.summary()["wer"] if new.sentences else None}
 
 
-def _no_progress(done: int, total: int) -> None:
-    return None
-
-
-def evaluate_tracks(recogniser: Recogniser, sentences: Sequence[TrackSentence], *, progress: Progress = _no_progress) -> Result:
+def evaluate_tracks(
+    recogniser: Recogniser, sentences: Sequence[TrackSentence], *, progress: Progress = lambda done, total: None
+) -> Result:
     """Score greedy decoding of tracked sentences, without a language model."""
     read = ((one.glosses, recogniser.log_probabilities(one.tracks, speaker=one.speaker)) for one in sentences)
     return _result(recogniser, read, lambda done: progress(done, len(sentences)))
@@ -71,7 +69,7 @@ def evaluate_photos(
     *,
     count: int = SENTENCES,
     variety: Variety = SCORING,
-    progress: Progress = _no_progress,
+    progress: Progress = lambda done, total: None,
 ) -> Result:
     """Score greedy decoding of synthetic sentences of real photos: clips put together from them with a seed."""
     studio = Studio(photos, separate(photos.images), size=recogniser.image_size)

@@ -6,6 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+MANIFEST = "manifest.csv"
+"""Names the photos of a folder, each with its digit and signer."""
 SIDE = 100
 """Height and width of a photo, pixels."""
 

@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
-from lab.signs.photo_set import SIDE, PhotoSet
-
-MANIFEST = "manifest.csv"
+from lab.signs.photo_set import MANIFEST, SIDE, PhotoSet
 
 
 def read_photos(folder: Path, split: str | None = None) -> PhotoSet:

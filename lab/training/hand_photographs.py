@@ -5,8 +5,9 @@ import argparse
 from core import checkpoints
 from core.training.progress import counting_bar
 from lab.signs.photo_landmarks import PhotoLandmarks
+from lab.signs.photo_set import MANIFEST
 from lab.signs.photos import read_photos
-from lab.training.iiga import MANIFEST, DigitsFiles
+from lab.training.iiga import DigitsFiles
 
 
 def read_digits(o: argparse.Namespace) -> DigitsFiles | None:

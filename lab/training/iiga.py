@@ -39,14 +39,12 @@ from lab.signs.clips import (
     sentences,
 )
 from lab.signs.evaluation import evaluate_photos, fit_least_probability
-from lab.signs.photo_set import PhotoSet, separate
+from lab.signs.photo_set import MANIFEST, PhotoSet, separate
 from lab.signs.render import Studio
 from lab.training import iiga_tracks
 from lab.training.iiga_tracks import TracksTraining
 from lab.training.sentences import Row, SentenceTask, SentenceTraining, collate, error_rate, shrink_sublayers
 
-MANIFEST: Final = "manifest.csv"
-"""File of a folder of photographed digits."""
 DEFAULTS: Final = {
     "name": ("iiga_digits", "iiga_asl"),
     "epochs": (50, 100),
@@ -406,7 +404,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("image-size", 64, None),
         ("width-multiplier", 0.5, "of MobileNetV2"),
         ("image-channels", 320, "MobileNetV2's last channels"),
-        ("hard", 0.34, "share of the stills that vary most"),
         ("empty", 0.12, "share of the stills that show no whole digit"),
         ("clips", 160, "clips that attention learns from"),
         ("clip-epochs", 25, "epochs of the attention"),

@@ -27,7 +27,7 @@ from core.training import recipe
 from core.training.card import begun, trained
 from core.training.loop import Batch, LoopSettings
 from lab.signs.photo_landmarks import MIRRORED, VIEWS, PhotoLandmarks
-from lab.training.iiga import MANIFEST
+from lab.signs.photo_set import MANIFEST
 from lab.training.sentences import IGNORED, Row, SentenceTask, SentenceTraining, begin_local, best_paths, collate, error_rate
 
 FILM_SIDE: Final = 240

@@ -108,16 +108,6 @@ def prepare(part: IdxPart, held_out: int) -> GarmentData:
     )
 
 
-def held_out(part: IdxPart, count: int) -> IdxPart:
-    """`count` images, the classes in equal numbers.
-
-    Raises:
-        ValueError: where the part cannot give so many evenly.
-    """
-    rows = stratified_split(part.labels, count, seed=SPLIT_SEED)[1]
-    return IdxPart(images=part.images[rows], labels=part.labels[rows])
-
-
 class ViTTask:
     """Batches of augmented images in normalised units, and the loss; with a teacher, its soft answers to the same images."""
 
@@ -317,8 +307,7 @@ def train(
     teacher = training.teacher
     torch.manual_seed(training.seed)
     model = ViT(config)
-    if config.start == "local":
-        start_local(model)
+    start_local(model)
     fresh = model.state_dict()
     before = begun(run, model, adapt=lambda weights: widened(weights, fresh))
     device = best_device()
@@ -412,7 +401,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("teacher", str, "checkpoint of a teacher in the same folder, whose answers are imitated"),
         ("start", Path, "begin with the best weights of the run that kept its state here"),
     )
-    p.add_argument("--init", choices=("plain", "local"), default="local", help="weights before training")
     p.add_argument("--hints", type=float, choices=(0,), help=argparse.SUPPRESS)  # the shipped card's command says 0
     add_test(p, part="the test images")
 
@@ -452,7 +440,7 @@ def _common(o: argparse.Namespace, parts: tuple[str, ...]) -> tuple[TrainingRun,
 
 def _run(o: argparse.Namespace) -> Path:
     run, garments, training, loop = _common(o, ("train", "t10k") if o.test else ("train",))
-    return train(run, o.data, garments, from_options(ViTConfig, o, start=o.init), training, loop)
+    return train(run, o.data, garments, from_options(ViTConfig, o, start="local"), training, loop)
 
 
 def _run_teacher(o: argparse.Namespace) -> Path:

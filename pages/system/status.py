@@ -80,7 +80,7 @@ def epoch_time() -> None:
     question = _("How long would an epoch of {count} images of the garments' Vision Transformer take on this machine?")
     st.markdown(question.format(count=number(IMAGES)))
     measured = _("Measured on an NVIDIA H200 by `{command}`, 26 November 2026: {gpu} s; on the 16 cores beside it: {cores} s.")
-    st.caption(measured.format(command="python -m core bench --cuda", gpu="14–17", cores="50–58"))
+    st.caption(measured.format(command="git checkout 5e24c7a6; python -m core bench --cuda", gpu="14–17", cores="50–58"))
     if st.button(_("Time it"), icon=":material/timer:", key="system_epoch"):
         config: ViTConfig = checkpoints.read_config(checkpoints.read_card("vit"), ViT)
         with st.spinner(_("Timing some steps of training…"), show_time=True):

@@ -262,7 +262,7 @@ def test_integrated_gradients_are_complete_on_the_bundled_clips(name):
 
 
 def test_measures_that_are_bundled_are_those_that_the_model_makes_and_of_no_other_checkpoint() -> None:
-    """One clip again; `python -m lab.bundle.measures` writes the file after a checkpoint changed."""
+    """One clip again; `python -m core faithful` writes the file after a checkpoint changed."""
     reader = load_recogniser(DIGITS)
     finding = faithfulness.read(DIGITS)
     assert finding is not None

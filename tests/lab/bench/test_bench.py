@@ -10,7 +10,6 @@ import torch
 
 from core.cli import main
 from core.market.book import OrderBookSnapshot
-from lab.bench import cuda
 from lab.bench.benchmarks import BENCHMARKS, selected
 from lab.bench.ratio import Pair, spread
 
@@ -97,18 +96,3 @@ def test_the_command_prints_ratios_beside_an_earlier_runs(tmp_path: Path, capsys
     base.write_text("{}")
     assert main(["bench", "--against", str(base)]) == 2
     assert "is no output of `bench --json`" in capsys.readouterr().err
-
-
-def test_without_a_cuda_device_a_sentence_says_where_numbers_are(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert main(["bench", "--cuda"]) == 2
-    assert capsys.readouterr().err == "python -m core bench: there is no CUDA device: docs/performance.md has what one gave\n"
-
-
-@pytest.mark.cuda
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_a_cuda_device_reaches_a_share_of_its_own_peak() -> None:
-    measured = list(cuda.rows(0.0))
-    assert measured[0].share == 1 and all(0 < one.share <= 1 for one in measured if one.unit == "windows/s")

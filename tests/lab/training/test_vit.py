@@ -108,7 +108,7 @@ def test_the_command_trains_calibrates_tests_and_can_be_gone_on_from(
     tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     common = ["--data", str(files), "--folder", str(tmp_path), "--batch", "20", "--warmup", "10", "--ema", "0"]
-    small = ["--width", "24", "--heads", "2", "--layers", "2", "--hidden", "24", "--init", "plain", "--patch", "7"]
+    small = ["--width", "24", "--heads", "2", "--layers", "2", "--hidden", "24", "--patch", "7"]
     state = tmp_path / "state"
     first = ["train", "vit", *common, *small, "--epochs", "2", "--name", "a", "--state", str(state)]
     assert main([*first, "--no-test"]) == 0
@@ -140,7 +140,7 @@ def test_the_command_trains_calibrates_tests_and_can_be_gone_on_from(
 def test_a_teacher_and_the_student_that_imitates_it(tmp_path: Path, files: Path) -> None:
     common = ["--data", str(files), "--folder", str(tmp_path), "--batch", "50", "--epochs", "1", "--warmup", "1"]
     assert main(["train", "vit-teacher", *common, "--name", "master"]) == 0
-    small = ["--width", "16", "--heads", "2", "--layers", "1", "--hidden", "16", "--init", "plain"]
+    small = ["--width", "16", "--heads", "2", "--layers", "1", "--hidden", "16"]
     pupil = ["--name", "pupil", "--teacher", "master", "--no-test", "--state", str(tmp_path / "state")]
     assert main(["train", "vit", *common, *small, *pupil]) == 0
     card = checkpoints.read_card("pupil", folder=tmp_path)
