@@ -34,7 +34,7 @@ document.addEventListener("pointermove", (event) => {
 document.addEventListener("click", (event) => {
   const matrix = event.target.closest?.(".matrix figcaption button")?.closest(".matrix");
   if (matrix) return save(new Blob([csv(matrix)], { type: "text/csv" }), `${matrix.dataset.key}.csv`);
-  const row = event.target.closest?.(".matrix[data-chooses] tbody tr");
+  const row = event.target.closest?.(".matrix[data-chooses] tbody th")?.parentElement; // a cell tells where its number comes from
   if (!row) return;
   const dial = row.closest(".matrix").dataset.chooses;
   document.querySelectorAll(`.st-key-${dial} button`)[row.sectionRowIndex]?.click();

@@ -108,7 +108,7 @@ def matrix_html(
     Args:
         key: its name in the page, and of its download. alt: one sentence on what it shows.
         csv: label of its download, translated; no button without. write: see `Write`.
-        chooses: the dial that a row chooses, as its key in the page. origin: of its numbers, JSON for matrix.js.
+        chooses: the dial that a row's name chooses, as its key in the page. origin: of its numbers, JSON for matrix.js.
     """
     down, across = matrix.values.shape
     outlined = np.zeros((down, across), dtype=bool)

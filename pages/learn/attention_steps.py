@@ -151,7 +151,7 @@ def editors(it: Attended) -> None:
 
 
 def matrix(it: Attended, values: Any, name: str, key: str, columns: list[str] | None = None, **more: Any) -> Item:
-    """One matrix with its numbers, by `word_matrix`; a click on a row chooses that query."""
+    """One matrix with its numbers, by `word_matrix`; a click on a row's name chooses that query."""
     given = {"outlined": ((it.query, it.query, 0, values.shape[1] - 1),), **more}
     return word_matrix(values, name, f"steps_{key}", it.names, columns, chooses="q" if given["outlined"] else "", **given)
 

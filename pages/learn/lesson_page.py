@@ -166,7 +166,7 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
     """A figure, or a matrix: a table where its cells are few enough, else a heat map.
 
     Args:
-        alt: one sentence on what it shows. chooses: the dial that a click on a matrix's row sets, as its key.
+        alt: one sentence on what it shows. chooses: the dial that a click on a row's name sets, as its key.
         height: of a heat map or figure, pixels. more: for `live_plot`.
     """
     if not isinstance(figure, Matrix):

@@ -14,10 +14,10 @@ from tests.browser.server import AppServer
 WEIGHTS = '[data-key="steps_weights"]'
 
 
-def test_a_click_on_a_row_reads_that_query_and_the_link_keeps_it(new_page: NewPage, app: AppServer) -> None:
+def test_a_click_on_a_rows_name_reads_that_query_and_the_link_keeps_it(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/attention-steps?part=softmax&mask=causal")
     drawn(page, WEIGHTS)
-    page.locator(f"{WEIGHTS} tbody tr").nth(3).click()
+    page.locator(f"{WEIGHTS} tbody th").nth(3).click()
     page.wait_for_url(re.compile(r"[?&]q=3(&|$)"), timeout=PATIENCE_MS)
     other = new_page(app, page.url.removeprefix(app.url))
     drawn(other, WEIGHTS)
