@@ -1,1 +1,1 @@
-"""Trainings that the app shows: a card's history, what an epoch takes."""
+"""Trainings that the app shows: a card's history."""

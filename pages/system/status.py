@@ -1,4 +1,4 @@
-"""The System page: usage of the machine, running feeds, the device, an epoch's time, checkpoints and versions."""
+"""The System page: usage of the machine, running feeds, the device, checkpoints and versions."""
 
 from typing import Any
 
@@ -6,14 +6,10 @@ import streamlit as st
 
 from core import checkpoints, usage
 from core.messages import translate
-from core.models.vit import ViT, ViTConfig
-from core.runs.epoch_time import BATCH, IMAGES, STEPS, EpochTime
 from core.service import system
-from core.service.access import Action, NotAllowed
+from core.service.access import NotAllowed
 from pages.shared import controls, navigation, permissions, url_state
 from pages.shared.language import _, duration, number, percent, size
-
-TIMED = "system:timed"
 
 
 def current_usage() -> None:
@@ -65,7 +61,13 @@ def live_part() -> None:
 
 
 def device() -> None:
-    """The device that the models compute on."""
+    """The device that the models compute on, and what one of CUDA gains where a network is trained."""
+    measured = _(
+        "An epoch of {count} images of the garments' Vision Transformer took {gpu} s on an NVIDIA H200 and {cores} s on the 16 "
+        "cores beside it (`{command}`, 26 November 2026)."
+    )
+    command = "git checkout 5e24c7a6; python -m core bench --cuda"
+    st.caption(measured.format(count=number(55_000), command=command, gpu="14–17", cores="50–58"))
     where = usage.compute_device()
     if where.kind == "cuda":
         text = _("Every model computes on **{name}** with {memory}, and on the processor from the moment that it fails.")
@@ -73,39 +75,6 @@ def device() -> None:
         return
     text = _("Every model computes on the **processor** ({name}; threads: {n}); a CUDA device would serve them all.")
     st.markdown(text.format(name=where.name, n=number(where.threads)))
-
-
-def epoch_time() -> None:
-    """Measures an epoch of training when the button is pressed, on the processor and on a GPU where there is one."""
-    question = _("How long would an epoch of {count} images of the garments' Vision Transformer take on this machine?")
-    st.markdown(question.format(count=number(IMAGES)))
-    measured = _("Measured on an NVIDIA H200 by `{command}`, 26 November 2026: {gpu} s; on the 16 cores beside it: {cores} s.")
-    st.caption(measured.format(command="git checkout 5e24c7a6; python -m core bench --cuda", gpu="14–17", cores="50–58"))
-    if st.button(_("Time it"), icon=":material/timer:", key="system_epoch"):
-        config: ViTConfig = checkpoints.read_config(checkpoints.read_card("vit"), ViT)
-        with st.spinner(_("Timing some steps of training…"), show_time=True):
-            st.session_state[TIMED] = system.epoch(permissions.visitor(), config)
-    timed: list[EpochTime] | None = st.session_state.get(TIMED)
-    if timed is None:
-        return
-    names = {"cpu": _("Processor"), "cuda": "GPU"}
-    step = _("A step of {count} images").format(count=number(BATCH))
-    st.table(
-        [
-            {
-                _("Device"): names[one.device],
-                step: _("{count} ms").format(count=number(1e3 * one.step_s, 1)),
-                _("An epoch"): duration(one.epoch_s),
-                _("Times as fast"): number(timed[0].step_s / one.step_s, 1),
-            }
-            for one in timed
-        ]
-    )
-    st.caption(
-        _("Median of {steps} steps without patch dropout, on {n} threads of the processor, while the app goes on.").format(
-            steps=number(STEPS), n=number(timed[0].threads)
-        )
-    )
 
 
 def checkpoint_cards() -> None:
@@ -160,11 +129,6 @@ controls.page_header(_("System"))
 live_part()
 st.header(_("Device"), anchor=False)
 device()
-if permissions.guard(Action.MEASURE):
-    try:
-        epoch_time()
-    except checkpoints.CheckpointError as error:
-        controls.no_checkpoint(error)
 st.header(_("Checkpoints"), anchor=False)
 checkpoint_cards()
 about()

@@ -53,3 +53,20 @@ def test_the_device_is_the_one_models_use() -> None:
     assert device.kind == ("cuda" if torch.cuda.is_available() else "cpu")
     assert device.threads == torch.get_num_threads()
     assert (device.memory > 0) == (device.kind == "cuda")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_without_a_cuda_device_there_is_no_use_of_one() -> None:
+    assert usage.gpu_usage() is None
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_memory_on_the_card_is_what_tensors_hold() -> None:
+    before = usage.gpu_usage()
+    held = torch.zeros(64, 1024, 1024, device="cuda")
+    after = usage.gpu_usage()
+    assert before is not None and after is not None
+    assert after.tensors - before.tensors >= held.numel() * 4
+    assert after.memory <= after.total
+    assert after.busy is None or 0 <= after.busy <= 1
