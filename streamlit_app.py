@@ -157,7 +157,6 @@ if streamlit_private.this_run() is None:
         Route(f"{base}/{attention_view.PARTS}/{{scene}}/{{number:int}}", attention_view.send_part),
         WebSocketRoute(f"{base}/{navigation.MARKET_STREAM}", later("pages.markets.stream_route", "market_stream")),
         WebSocketRoute(f"{base}/{navigation.HANDS_STREAM}", later("pages.signs.live_camera", "hands_stream")),
-        WebSocketRoute(f"{base}/{navigation.GARMENTS_STREAM}", later("pages.images.live_camera", "garments_stream")),
         WebSocketRoute(f"{base}/{navigation.SIGHT_STREAM}", later("pages.images.live_camera", "sight_stream")),
         Route(f"{base}/healthz", service_routes.healthz),
         Route(f"{base}/metrics", service_routes.metrics),

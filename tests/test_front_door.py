@@ -89,7 +89,7 @@ HANDSHAKE = {
     "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
     "Sec_WebSocket_Protocol": "streamlit",
 }
-PATHS = ("/_stcore/stream", "/stream/market", "/stream/hands", "/stream/garments", "/stream/sight")
+PATHS = ("/_stcore/stream", "/stream/market", "/stream/hands", "/stream/sight")
 
 
 def test_a_foreign_page_is_refused_at_once_and_nothing_is_asked_of_the_internet(server: AppServer, hole: Hole) -> None:

@@ -1,10 +1,9 @@
-// What stands before the live camera, lit by a map of its patches; a bar for each class where there are classes; and stills.
+// What stands before the live camera, lit by a map of its patches; and stills.
 
 import { mounted } from "./mounted.js";
 import { element } from "../../attention_light/scripts/dom.js";
 import { LiveCamera } from "./live_camera.js";
 
-const BARS = 4;
 const DARKEST = 190; // of 255
 
 const percent = (share) => `${Math.round(100 * share)} %`;
@@ -19,13 +18,6 @@ class LivePicture extends LiveCamera {
     this.still = element("button", "live-signs-button", this.keys);
     this.still.addEventListener("click", () => this.component.setTriggerValue("still", this.sheet.toDataURL("image/jpeg", 0.9)));
     this.keys.append(this.note);
-    this.bars = element("ol", "live-garments-bars", this.root);
-    this.stage.after(this.bars);
-  }
-
-  show(data) {
-    this.names = data.names;
-    super.show(data);
   }
 
   label() {
@@ -47,25 +39,11 @@ class LivePicture extends LiveCamera {
   }
 
   tell(seen) {
-    if (this.names) this.rank(seen);
-    else this.answer.textContent = this.words[seen.what].replace("{share}", percent(seen.share));
+    this.answer.textContent = this.words[seen.what].replace("{share}", percent(seen.share));
     this.say(this.words.light);
   }
 
-  rank(seen) {
-    const order = seen.probabilities.map((share, row) => [share, row]).sort(([a], [b]) => b - a);
-    const [best, label] = order[0];
-    this.root.dataset.label = label;
-    this.answer.textContent = seen.familiar ? `${this.names[label]}, ${percent(best)}` : this.words.unsure;
-    order.slice(0, BARS).forEach(([share, row], place) => {
-      const bar = this.bars.children[place] ?? element("li", "", this.bars);
-      bar.textContent = `${this.names[row]} ${percent(share)}`;
-      bar.style.setProperty("--share", percent(share).replace(" ", ""));
-    });
-  }
-
   async stop() {
-    this.bars.replaceChildren();
     this.answer.textContent = "";
     await super.stop();
   }

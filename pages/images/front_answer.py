@@ -38,4 +38,4 @@ def still(*, start: bool) -> bytes | None:
     Args:
         start: whether the camera starts by itself.
     """
-    return live_camera.garment_camera(key="front_live", start=start)
+    return live_camera.sight_camera(key="front_live", start=start)

@@ -236,7 +236,7 @@ def _film() -> None:
 def _still() -> None:
     """The live camera; a still of it is asked about at once."""
     start = bool(st.session_state.pop(STARTED, False))
-    data = live_camera.garment_camera(key="classify_camera", on_still=_forget_box, start=start)
+    data = live_camera.sight_camera(key="classify_camera", on_still=_forget_box, start=start)
     if data is not None:
         st.session_state[STILL] = _keep(brought.picture(data, _("Photograph")))
         st.rerun()

@@ -12,7 +12,6 @@ from pages.shared.language import N_, _, current
 
 MARKET_STREAM: Final = "stream/market"
 HANDS_STREAM: Final = "stream/hands"
-GARMENTS_STREAM: Final = "stream/garments"
 SIGHT_STREAM: Final = "stream/sight"
 """Addresses of the websockets, relative to the app's; their modules load torch, which the server does not wait for."""
 

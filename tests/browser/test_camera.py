@@ -64,13 +64,13 @@ def filming(chromium: Browser, chromium_path: str, app: AppServer, watch: Watch)
         browser.close()
 
 
-def test_a_garment_before_the_camera_is_named_live_and_a_still_is_ranked(filming: Filming, tmp_path: Path) -> None:
+@pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
+def test_a_garment_before_the_camera_is_lit_and_a_still_is_ranked(filming: Filming, tmp_path: Path) -> None:
     trousers = next(one for one in photograph_gallery() if one.kind == "pants")
     film = y4m([Image.fromarray(decode(trousers.data).rgb)] * 5, tmp_path / "film.y4m")
     page = filming(film, "/classify?from=camera")
     page.get_by_role("button", name="Start the camera").click(timeout=PATIENCE_MS)
-    expect(page.locator(".live-signs-answer")).to_contain_text("Trousers", timeout=PATIENCE_MS)
-    expect(page.locator(".live-garments-bars li")).to_have_count(4)
+    expect(page.locator(".live-signs-answer")).to_contain_text("% stands out", timeout=PATIENCE_MS)
     page.get_by_role("button", name="Take this picture").click()
     page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
     page.wait_for_selector(STAGE, timeout=PATIENCE_MS)
@@ -78,7 +78,7 @@ def test_a_garment_before_the_camera_is_named_live_and_a_still_is_ranked(filming
 
     page.goto(page.url.partition("/classify")[0])
     page.get_by_role("button", name="Camera", exact=True).click(timeout=PATIENCE_MS)  # and it starts, in the picture's place
-    expect(page.locator(".live-signs-answer")).to_contain_text("Trousers", timeout=PATIENCE_MS)
+    expect(page.locator(".live-signs-answer")).to_contain_text("% stands out", timeout=PATIENCE_MS)
     page.get_by_role("button", name="Take this picture").click()
     expect(page.locator(".st-key-front_ask .front-answer")).to_contain_text("Trousers", timeout=PATIENCE_MS)
 
