@@ -15,21 +15,16 @@ from numpy.typing import NDArray
 from core import schedules
 
 Array = NDArray[np.float64]
-OptimiserName = Literal["sgd", "momentum", "adam", "adam_plain", "adamw"]
-OPTIMISERS: Final[tuple[OptimiserName, ...]] = ("sgd", "momentum", "adam", "adam_plain", "adamw")
+OptimiserName = Literal["sgd", "adam", "adam_plain", "adamw"]
+OPTIMISERS: Final[tuple[OptimiserName, ...]] = ("sgd", "adam", "adam_plain", "adamw")
 
 
-@dataclass(kw_only=True)
 class SGD:
-    """theta - rate * g (vit-report section 2.2); with momentum mu, v = mu v + g and theta - rate * v."""
-
-    momentum: float = 0.0
-    velocity: Array | None = None
+    """theta - rate * g (vit-report section 2.2)."""
 
     def step(self, theta: Array, gradient: Array, rate: float) -> Array:
         """The parameter after one step."""
-        self.velocity = gradient if self.velocity is None else self.momentum * self.velocity + gradient
-        return theta - rate * self.velocity
+        return theta - rate * gradient
 
 
 @dataclass(kw_only=True)
@@ -70,9 +65,9 @@ class Adam:
 
 
 def make_optimiser(name: OptimiserName, *, decay: float = 0.0) -> SGD | Adam:
-    """A new optimiser; a momentum is 0.9, and only "adamw" uses the decay."""
-    if name in ("sgd", "momentum"):
-        return SGD(momentum=0.9 if name == "momentum" else 0.0)
+    """A new optimiser; only "adamw" uses the decay."""
+    if name == "sgd":
+        return SGD()
     return Adam(corrected=name != "adam_plain", decay=decay if name == "adamw" else 0.0)
 
 
@@ -167,19 +162,16 @@ class OptimiserWalk:
     diverged: bool
 
 
-Rate = Callable[[int], float]
-
-
-def walk(surface: Surface, optimiser: SGD | Adam, *, steps: int, rate: Rate, clip: float | None = None) -> OptimiserWalk:
+def walk(surface: Surface, optimiser: SGD | Adam, *, steps: int, rate: float, clip: float | None = None) -> OptimiserWalk:
     """The walk of an optimiser from the surface's start.
 
     Args:
-        rate: by step, from 0 on. clip: largest gradient norm; none where None.
+        clip: largest gradient norm; none where None.
     """
     points, diverged = [np.array(surface.start)], False
-    for step in range(steps):
+    for _step in range(steps):
         g = surface.gradient(points[-1])
-        after = optimiser.step(points[-1], g if clip is None else clip_by_norm(g, clip), rate(step))
+        after = optimiser.step(points[-1], g if clip is None else clip_by_norm(g, clip), rate)
         if diverged := not np.abs(after).max() <= 1e6:  # NaN too
             break
         points.append(after)
@@ -188,7 +180,7 @@ def walk(surface: Surface, optimiser: SGD | Adam, *, steps: int, rate: Rate, cli
 
 
 def surface_walks(
-    surface: Surface, *, steps: int, rate: Rate, decay: float = 0.0, clip: float | None = None
+    surface: Surface, *, steps: int, rate: float, decay: float = 0.0, clip: float | None = None
 ) -> dict[OptimiserName, OptimiserWalk]:
     """`walk` of each optimiser; the decay is AdamW's alone."""
     return {name: walk(surface, make_optimiser(name, decay=decay), steps=steps, rate=rate, clip=clip) for name in OPTIMISERS}
@@ -232,7 +224,7 @@ def adam_update(*values: float, epsilon: float = 1e-8, decay: float = 0.0) -> Ar
 
 
 def adam_step(
-    surface: SurfaceName, name: OptimiserName, t: int, *, rate: Rate, decay: float = 0.0, clip: float | None = None
+    surface: SurfaceName, name: OptimiserName, t: int, *, rate: float, decay: float = 0.0, clip: float | None = None
 ) -> AdamStep:
     """Step t (from 1 on) of a form of Adam from a surface's start."""
     optimiser = make_optimiser(name, decay=decay)
@@ -240,7 +232,7 @@ def adam_step(
     assert isinstance(optimiser, Adam) and optimiser.memory is not None
     g, (m, v, _t), (mc, vc) = SURFACES[surface].gradient(before), optimiser.memory, optimiser.bias_corrected()
     return AdamStep(
-        rate=rate(t - 1),
+        rate=rate,
         norm=math.hypot(*g),
         g=g if clip is None else clip_by_norm(g, clip),
         m=m,
@@ -250,11 +242,6 @@ def adam_step(
         before=before,
         after=after,
     )
-
-
-def constant(rate: float) -> Rate:
-    """The same rate at every step."""
-    return lambda _step: rate
 
 
 def rates(*, total: int, peak: float, warmup: int, floor: float, factor: float, every: int) -> dict[str, Array]:

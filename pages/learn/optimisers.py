@@ -10,7 +10,7 @@ import streamlit as st
 from core.figures.learn import optimisers as figures
 from core.lecture import optimisers
 from core.lecture.notebooks import on_screen, rounded
-from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
+from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName
 from core.lecture.shown_digits import digits_needed, flat
 from core.lecture.worked import Worked
 from pages.learn.frame import choice, slider, tex, tex_row
@@ -40,7 +40,7 @@ SCHEDULES: Final = (
 
 def optimiser_names() -> dict[str, str]:
     """Each optimiser's name on the page."""
-    return {"sgd": "SGD", "momentum": _("SGD, momentum 0.9")} | adam_names()
+    return {"sgd": "SGD"} | adam_names()
 
 
 def adam_names() -> dict[str, str]:
@@ -65,7 +65,7 @@ def largest(code: str) -> float | None:
 
 @st.cache_data(show_spinner=False, max_entries=128)
 def _walks(surface: SurfaceName, rate: float, decay: float, clip: float | None) -> dict[OptimiserName, OptimiserWalk]:
-    return optimisers.surface_walks(optimisers.SURFACES[surface], steps=STEPS, rate=constant(rate), decay=decay, clip=clip)
+    return optimisers.surface_walks(optimisers.SURFACES[surface], steps=STEPS, rate=rate, decay=decay, clip=clip)
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
@@ -115,7 +115,7 @@ def on_surface(
     ],
     adam: Annotated[OptimiserName, choice(_("Optimiser of the numbers"), adam_names(), key="whose")],
 ) -> PartView:
-    """Five optimisers from the same start, at the same rate."""
+    """Four optimisers from the same start, at the same rate."""
     names, walks, given = optimiser_names(), _walks(surface, rate, decay, clip), optimisers.SURFACES[surface]
     paths: dict[str, Any] = {name: walk.points for name, walk in walks.items()}
     drawn = figures.surface_figure(*_heights(surface), paths, names=names, minima=given.minima, step=step)
@@ -127,7 +127,7 @@ def on_surface(
         step=step,
         title=_("Loss") if lowest >= 0 else _("Loss above the lowest reached"),
     )
-    adam_now = optimisers.adam_step(surface, adam, step, rate=constant(rate), decay=decay, clip=clip)
+    adam_now = optimisers.adam_step(surface, adam, step, rate=rate, decay=decay, clip=clip)
     own = decay if adam == "adamw" else 0.0
     equations = [adam_worked(step, adam_now, names[adam], own), *([] if clip is None else [clip_worked(step, adam_now, clip)])]
     stopped = caption(_("Diverged at this rate and stopped: {names}.").format(names=diverged))

@@ -7,14 +7,14 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
 from core.figures.traces import chart, line, marks, upright
 from core.messages import translate as _
 
 Array = NDArray[np.floating]
 
-OPTIMISER_COLOURS = {"sgd": GREY, "momentum": BROWN, "adam": BLUE, "adam_plain": VIOLET, "adamw": ORANGE}
-SYMBOLS = {"sgd": "circle", "momentum": "square", "adam": "diamond", "adam_plain": "x", "adamw": "triangle-up"}
+OPTIMISER_COLOURS = {"sgd": GREY, "adam": BLUE, "adam_plain": VIOLET, "adamw": ORANGE}
+SYMBOLS = {"sgd": "circle", "adam": "diamond", "adam_plain": "x", "adamw": "triangle-up"}
 
 
 def surface_figure(
@@ -83,7 +83,7 @@ def losses_figure(losses: Mapping[str, Array], *, names: Mapping[str, str], step
         step: marked by a vertical line. title: of the value axis.
     """
     shown = {code: np.maximum(values, 1e-12) for code, values in losses.items()}
-    dashes = ("solid", "dot", "dash", "longdash", "dashdot")
+    dashes = ("solid", "dash", "longdash", "dashdot")
     traces = [
         line(np.arange(len(values)), values, names[code], OPTIMISER_COLOURS[code], width=2, dash=dash, hover="%{y:.4~g}")
         for (code, values), dash in zip(shown.items(), dashes, strict=False)

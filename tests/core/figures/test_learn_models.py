@@ -23,7 +23,7 @@ def test_the_likeliest_symbols_come_first() -> None:
 
 def test_a_walk_is_drawn_up_to_its_step() -> None:
     surface = optimisers.SURFACES["bowl"]
-    walk = optimisers.surface_walks(surface, steps=5, rate=optimisers.constant(0.1))["sgd"]
+    walk = optimisers.surface_walks(surface, steps=5, rate=0.1)["sgd"]
     figure = optimiser_figures.surface_figure(
         *optimisers.height_map(surface, points=9), {"sgd": walk.points}, names={"sgd": "SGD"}, minima=surface.minima, step=2
     )

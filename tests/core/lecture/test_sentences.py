@@ -133,14 +133,14 @@ def test_bleu_is_zero_without_a_match_of_the_longest_n_grams(order: int, score: 
 
 def test_adamw_without_decay_is_adam() -> None:
     for surface in optimisers.SURFACES.values():
-        walks = optimisers.surface_walks(surface, steps=400, rate=lambda _step: 0.03, decay=0.0)
+        walks = optimisers.surface_walks(surface, steps=400, rate=0.03, decay=0.0)
         assert (walks["adam"].points == walks["adamw"].points).all()
 
 
 def test_adamw_arrives_sooner_in_the_bowl_and_beside_the_minimum_elsewhere() -> None:
     for name, surface in optimisers.SURFACES.items():
         ends = {
-            which: optimisers.surface_walks(surface, steps=400, rate=lambda _step: 0.03, decay=0.1)[which].points[-1]
+            which: optimisers.surface_walks(surface, steps=400, rate=0.03, decay=0.1)[which].points[-1]
             for which in ("adam", "adamw")
         }
         off = {which: min(np.linalg.norm(end - one) for one in np.array(surface.minima)) for which, end in ends.items()}

@@ -87,7 +87,7 @@ def test_the_cell_on_the_norms_page_is_the_norms() -> None:
 
 
 def test_the_step_on_the_optimisers_page_is_the_walks() -> None:
-    walk = optimisers.surface_walks(optimisers.SURFACES["saddle"], steps=9, rate=lambda _step: 0.1, decay=0.2)["adamw"]
+    walk = optimisers.surface_walks(optimisers.SURFACES["saddle"], steps=9, rate=0.1, decay=0.2)["adamw"]
     app = page("optimisers", surface="saddle", whose="adamw", walk_step="9", lr="0.1", adamw_decay="0.2")
     latex = " ".join(one.value for one in app.latex)
     for value in (*walk.points[8], *walk.points[9]):
