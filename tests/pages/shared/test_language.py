@@ -93,8 +93,9 @@ def test_a_translations_own_numbers_have_the_regions_marks() -> None:
     ):
         written = language._regions("β = 0,9; 5.000 de 10.000,5; sección 11.7, versión 2.18.0, http://127.0.0.1:9000/", tag)
         assert written == "β = {}; {} de {}; sección 11.7, versión 2.18.0, http://127.0.0.1:9000/".format(*words)
-    assert "momentum 0.9" in language.catalogue("es-PE").gettext("SGD, momentum 0.9")
-    assert "momentum 0,9" in language.catalogue("es-ES").gettext("SGD, momentum 0.9")
+    rate = "η₀ = 0.001, E = 1000 steps in all; warm-up until step w, then the cosine"
+    assert "η₀ = 0.001" in language.catalogue("es-PE").gettext(rate)
+    assert "η₀ = 0,001" in language.catalogue("es-ES").gettext(rate)
 
 
 def test_a_message_for_another_thread_has_the_numbers_of_its_region() -> None:

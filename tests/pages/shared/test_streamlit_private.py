@@ -200,10 +200,10 @@ def parts(*files: Path) -> set[str]:
     return {id or name for file in files for id, name in PART.findall(file.read_text(encoding="utf-8"))}
 
 
-def test_parts_of_its_page_are_named_in_one_sheet_and_two_scripts_and_it_has_them() -> None:
+def test_parts_of_its_page_are_named_in_one_sheet_and_one_script_and_it_has_them() -> None:
     sheets, scripts = (ROOT / "assets" / "styles").glob("*.css"), (ROOT / "assets" / "scripts").glob("*.js")
     named = [file for file in (*sheets, *scripts) if parts(file)]
-    assert {file.name for file in named} == {"streamlit.css", "frame.js", "lesson_keys.js"}
+    assert {file.name for file in named} == {"streamlit.css", "frame.js"}
     of_streamlit = "".join(file.read_text(encoding="utf-8") for file in (STREAMLIT / "static" / "js").glob("*.js"))
     gone = [name for name in parts(*named) if not re.search(rf"[`'\"]{name}\b", of_streamlit) and "stBaseButton-" not in name]
     assert not gone, f"{BROKEN} the names of {gone}"
