@@ -134,7 +134,6 @@ ELSEWHERE = {
         "tests/core/signs/hands/test_model_files.py",
         'main(["setup", "hands"',
     ),  # with files that stand for a download
-    "export tlob": ("tests/core/test_onnx_file.py", 'main(["export", name'),
 }
 """Lines that another test runs."""
 

@@ -18,7 +18,6 @@ COMMANDS: Final = {
     "record": "record a live order book to Parquet files",
     "verify": "make a recording's journal of predictions again, and compare",
     "inspect": "say what is in order-book files",
-    "export": "write a checkpoint as an ONNX file with its attention maps",
     "setup": "fetch the networks that find hands, read, see and write",
     "bench": "measure speed on this machine, as ratios to references in the same run",
 }

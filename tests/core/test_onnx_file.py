@@ -9,8 +9,8 @@ import onnxruntime  # type: ignore[import-untyped]
 import pytest
 import torch
 
+import attention_observatory as library
 from core import checkpoints, onnx_file
-from core.cli import main
 from core.messages import BadValue
 from core.models import MODELS
 
@@ -34,8 +34,8 @@ def test_a_file_answers_as_the_network_does_with_every_map(
     x = torch.randn(shape, generator=torch.Generator().manual_seed(3))
     with torch.no_grad():
         logits, maps = model.model(x, return_attention=True)
-    file = tmp_path / "trained" / f"{name}.onnx"  # a folder that is not there yet
-    assert main(["export", name, str(file), "--folder", str(folder)]) == 0
+    file = tmp_path / f"{name}.onnx"
+    library.export_onnx(str(folder / name) if fewer else name, file)
     session = onnxruntime.InferenceSession(file)
     assert [one.name for one in session.get_outputs()] == ["logits", *maps]
     answers = session.run(None, {"x": x.numpy()})
