@@ -51,7 +51,6 @@ class Action(StrEnum):
     CHANGE = "change"
     EXPORT = "export"
     CONVERT = "convert"
-    READ_FEEDS = "read feeds"
     READ_METRICS = "read metrics"
 
 
@@ -74,7 +73,6 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.CHANGE: Right(what=compose("deleting recordings"), roles=_KNOWN),
     Action.EXPORT: Right(what=compose("exporting recordings of the library"), roles=_KNOWN),
     Action.CONVERT: Right(what=compose("inspecting and converting files of recordings"), roles=_KNOWN),
-    Action.READ_FEEDS: Right(what=compose("reading which markets others watch"), roles=_KNOWN),
     Action.READ_METRICS: Right(what=compose("reading metrics, and the names of feeds in the state of health"), roles=_MACHINE),
 }
 """The table."""

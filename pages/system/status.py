@@ -1,4 +1,4 @@
-"""The System page: usage of the machine, running feeds, the device, checkpoints and versions."""
+"""The System page: usage of the machine, the device, checkpoints and versions."""
 
 from typing import Any
 
@@ -6,14 +6,13 @@ import streamlit as st
 
 from core import checkpoints, usage
 from core.messages import translate
-from core.service import system
-from core.service.access import NotAllowed
-from pages.shared import controls, navigation, permissions, url_state
+from pages.shared import controls, navigation, url_state
 from pages.shared.language import _, duration, number, percent, size
 
 
+@st.fragment(run_every=2)
 def current_usage() -> None:
-    """Memory, processor time and threads of this process, and what is in use of the GPU."""
+    """Memory, processor time and threads of this process, and what is in use of the GPU, anew every two seconds."""
     use = usage.process_usage()
     columns = st.columns(4)
     columns[0].metric(_("Memory"), size(use.memory), help=_("Of {total} in this machine.").format(total=size(use.machine_memory)))
@@ -27,37 +26,6 @@ def current_usage() -> None:
         columns[0].metric(_("GPU memory"), size(gpu.memory), help=everyone)
         columns[1].metric(_("GPU busy"), _("unknown") if gpu.busy is None else percent(gpu.busy, 0))
         columns[2].metric(_("This app on the GPU"), size(gpu.tensors))
-
-
-def feeds() -> None:
-    """The feeds that viewers watch, with their numbers of viewers and rows."""
-    try:
-        running = system.feeds(permissions.visitor())
-    except NotAllowed as error:
-        controls.notice("closed", str(error))
-        return
-    if not running:
-        controls.notice("empty", _("No feed is running. One starts when a market page is opened."))
-        return
-    st.table(
-        [
-            {
-                _("Feed"): feed.key,
-                _("Viewers"): number(feed.viewers),
-                _("Steps"): number(feed.steps),
-                _("Running for"): duration(feed.seconds),
-            }
-            for feed in running
-        ]
-    )
-
-
-@st.fragment(run_every=2)
-def live_part() -> None:
-    """The part that is drawn anew every two seconds."""
-    current_usage()
-    st.header(_("Feeds"), anchor=False)
-    feeds()
 
 
 def device() -> None:
@@ -126,7 +94,7 @@ def about() -> None:
 
 
 controls.page_header(_("System"))
-live_part()
+current_usage()
 st.header(_("Device"), anchor=False)
 device()
 st.header(_("Checkpoints"), anchor=False)

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from core.service import access, metrics, recordings, system
+from core.service import access, metrics, recordings
 from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
 from pages.shared.navigation import ROOT
 
@@ -31,7 +31,6 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("export what came with the app", Action.WATCH, lambda by: recordings.export(by, BUNDLED)),
     ("inspect", Action.CONVERT, lambda by: recordings.inspect(by, {"a": Path("a")})),
     ("convert", Action.CONVERT, lambda by: recordings.convert(by, {"a": Path("a")}, "new", NOTED, market="m")),
-    ("feeds of others", Action.READ_FEEDS, system.feeds),
     ("metrics", Action.READ_METRICS, metrics.metrics),
 ]
 
@@ -65,7 +64,6 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, names in {
         recordings: ("RECORDER", "changes.delete", "changes.export", "watch_list.limit", "watch_list.make_room"),
         recordings.bounded: ("convert",),
-        system: ("hub",),
         metrics: ("generate_latest",),
     }.items():
         for name in names:
@@ -99,11 +97,11 @@ def asking(module: ModuleType) -> set[str]:
 
 
 def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
-    modules = (recordings, system, metrics)
+    modules = (recordings, metrics)
     names = set[str]().union(*(asking(module) for module in modules))
     source = Path(__file__).read_text(encoding="utf-8")
     own = {"recordings.running"}  # answers of what is the visitor's own
-    assert {name for name in names - own if name not in source} == set() and len(names) >= 10
+    assert {name for name in names - own if name not in source} == set() and len(names) >= 9
     assert set(Action) - {case[1] for case in CASES} == {Action.BRING}  # which everybody may
     assert recordings.running(Visitor(id="a", role=Role.STRANGER)) == [] and not NOTED.reached
 
