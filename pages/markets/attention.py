@@ -112,8 +112,6 @@ def downloads(window: FrozenWindow, answered: WindowAnswer, source: WindowSource
             filename=f"window-{window.id}.npz",
             mime="application/octet-stream",
         )
-        if source.kind == "live" and st.button(_("Freeze this window"), icon=":material/ac_unit:", key="attention_freeze"):
-            attention_window.show_frozen(window)
         note = _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
         controls.link_to_view(note if source.kind == "frozen" else "")
 

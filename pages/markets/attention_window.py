@@ -1,4 +1,4 @@
-"""Picks the window to look at: a second of a recording, the newest of a running feed, or a frozen one."""
+"""Picks the window to look at: a second of a recording, or one frozen from a running feed."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -9,7 +9,6 @@ import streamlit as st
 from core.market.book import STEP_MS, BookError
 from core.market.hub import hub
 from core.market.predictor import DEFAULT
-from core.market.session import MarketSession
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.windows import STORE, FrozenWindow, RecordedWindows, WindowError
@@ -22,7 +21,6 @@ SECOND: Final = "second"
 """Key of the place in the recording."""
 PLAYING: Final = "attention:playing"
 TICK_S: Final = 0.5
-FOLLOW_S: Final = 1.0
 STRIDE_S: Final = 1.0
 
 
@@ -31,7 +29,7 @@ class WindowSource:
     """Sources of windows.
 
     Attributes:
-        kind: "recording", "live" or "frozen". name: of the recording or the feed, or the frozen window's id.
+        kind: "recording" or "frozen". name: of the recording, or the frozen window's id.
         model: name of the checkpoint.
     """
 
@@ -49,12 +47,12 @@ def pick_source() -> WindowSource | None:
     _freeze_if_asked()
     if "frozen" in st.query_params and "window" not in st.query_params:
         st.query_params["window"] = "frozen"  # a link that names no more than the window
-    kinds = {"recording": _("Recording"), "live": _("Running feed"), "frozen": _("Frozen")}
+    kinds = {"recording": _("Recording"), "frozen": _("Frozen")}
     with st.popover(_("Window and model"), icon=":material/tune:"):
         kind = url_state.choice(st.segmented_control, _("Window from"), kinds, key="window", required=True)
         if kind != "frozen":
             url_state.remember("frozen", None)
-        picked = {"recording": _pick_recording, "live": _pick_feed, "frozen": _pick_frozen}[kind]()
+        picked = _pick_recording() if kind == "recording" else _pick_frozen()
         model = _pick_model(picked[1] if picked else "")
     if kind != "recording":
         st.session_state[PLAYING] = False
@@ -68,8 +66,13 @@ def _freeze_if_asked() -> None:
     if key is None:
         return
     del st.query_params["freeze"]
-    if window := _whole_window(_running(key)):
-        _name_in_link(window)
+    session = hub().join(f"{streamlit_private.tab()}:attention", key)
+    window = session.freeze() if session else None
+    if window is None:
+        controls.notice("loading", _("There is no whole window without a gap yet: wait until the warm-up is over."))
+        return
+    kept = STORE.keep(window, permissions.visitor().holder)
+    st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": kept})
 
 
 def _pick_model(frozen_with: str) -> str:
@@ -84,17 +87,6 @@ def _pick_model(frozen_with: str) -> str:
 
 def _pick_recording() -> tuple[str, str] | None:
     return recorded_choice.pick_one(), ""
-
-
-def _pick_feed() -> tuple[str, str] | None:
-    running = {one.key: one.key for one in hub().watched()}
-    if not running:
-        controls.notice("empty", _("No feed is running: open the live page first, then come back here."))
-        st.page_link("pages/markets/live.py", label=_("Live order book"), icon=":material/candlestick_chart:")
-        return None
-    key = url_state.choice(st.selectbox, _("Feed"), running, key="feed")
-    session = _running(key)
-    return (key, str(session.predictor.card["name"])) if session else None
 
 
 def _pick_frozen() -> tuple[str, str] | None:
@@ -112,17 +104,6 @@ def _pick_frozen() -> tuple[str, str] | None:
     return None
 
 
-def show_frozen(window: FrozenWindow) -> None:
-    """Keep a window as frozen and rerun the page with it."""
-    _name_in_link(window)
-    st.rerun()
-
-
-def _name_in_link(window: FrozenWindow) -> None:
-    key = STORE.keep(window, permissions.visitor().holder)
-    st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": key})
-
-
 def utc(window: FrozenWindow) -> str:
     """The time at which the window ends, to a hundredth of a second."""
     when = datetime.fromtimestamp(int(window.timestamps[-1]) / 1e3, UTC)
@@ -133,18 +114,12 @@ def current(source: WindowSource) -> FrozenWindow | None:
     """The current window, with the controls that move through a recording."""
     if source.kind == "recording":
         return _recorded(source)
-    if source.kind == "live":
-        return _newest(source)
     window = STORE.find(source.name)
     return replace(window, predictor=source.model) if window else None
 
 
-def every_s(source: WindowSource | None) -> float | None:
+def every_s(source: WindowSource) -> float | None:
     """Seconds after which the page's fragment reruns by itself; None where it does not."""
-    if source is None:
-        return None
-    if source.kind == "live":
-        return FOLLOW_S
     return TICK_S if source.kind == "recording" and st.session_state.get(PLAYING) else None
 
 
@@ -207,28 +182,3 @@ def _move(windows: RecordedWindows, by: float) -> None:
     """Move by some seconds; past the end, start again."""
     there = st.session_state.get(SECOND, windows.first) + by
     st.session_state[SECOND] = windows.first if there > windows.last else max(there, windows.first)
-
-
-# -- a running feed -------------------------------------------------------------------------------------------------------
-
-
-def _running(key: str) -> MarketSession | None:
-    """The session of a running feed, which is kept running by this page; None where it has stopped."""
-    return hub().join(f"{streamlit_private.tab()}:attention", key)
-
-
-def _newest(source: WindowSource) -> FrozenWindow | None:
-    session = _running(source.name)
-    if session is None:
-        controls.notice("stale", _("This feed has stopped: open the live page to start it again."))
-        return None
-    window = _whole_window(session)
-    return replace(window, predictor=source.model) if window else None
-
-
-def _whole_window(session: MarketSession | None) -> FrozenWindow | None:
-    """The newest window of a feed; None, after a notice, where none is whole."""
-    window = session.freeze() if session else None
-    if window is None:
-        controls.notice("loading", _("There is no whole window without a gap yet: wait until the warm-up is over."))
-    return window

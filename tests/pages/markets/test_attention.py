@@ -114,13 +114,6 @@ def test_a_window_of_a_model_that_is_not_here_is_read_by_one_that_is() -> None:
     assert "frozen with the model elsewhere" in text and "explained: " in text
 
 
-def test_without_a_running_feed_it_points_to_the_live_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    import streamlit as st
-
-    monkeypatch.setattr(st, "page_link", lambda *a, **k: None)  # a page alone has no navigation to link into
-    assert "No feed is running" in words(opened(window="live"))
-
-
 def test_without_a_checkpoint_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
     assert "There is no checkpoint named 'tlob': there are none. Restore" in words(opened())
