@@ -21,6 +21,7 @@ const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute 
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const LATEST_MS = 10_000; // of what is said of the way from an exchange's message to its pixel
 const PANES = new Set(); // terminals in small, which are moved through time together
+const UNKNOWN = "–"; // in place of a value that no row has given yet
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
 class Terminal {
@@ -109,6 +110,7 @@ class Terminal {
     if (anew || before.colours.line !== config.colours.line) this.map.build(config.minimap, config.colours.line);
     this.buildTools();
     this.buildLegend();
+    this.drawStrip(this.store.newest);
     this.help.innerHTML = `<h2>${config.labels.keys}</h2><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl><p>${config.notice}</p>`;
     this.request();
   }
@@ -346,6 +348,7 @@ class Terminal {
       this.latency = Math.round(Date.now() - this.store.receivedMs);
     }
     this.drawStrip(row);
+    mark(this.plot, "data-rows", row ? "some" : "none");
     mark(this.root, "data-known", bookKnown(this.store, this.config) ? "yes" : "no");
     this.drawn += 1;
     Object.assign(this.root.dataset, {
@@ -365,21 +368,22 @@ class Terminal {
     const timed = this.followed && heard && this.latency >= 0 && this.latency < LATEST_MS; // else the clocks differ
     const latency = timed ? ` · ${this.format.span(this.latency, "millisecond")}` : "";
     values.push([this.config.venue + latency, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
-    if (row) {
-      const [ask, , bid] = row.levels;
-      const { since, delta, trades } = this.store.flow();
-      values.push([labels.mid, this.format.mid(row.mid)]);
-      values.push([labels.spread, `${this.format.number(((ask - bid) / row.mid) * 1e4, 3)} ${labels.bps}`]);
-      values.push([labels.imbalance, this.format.percent(data.imbalance(row.levels))]);
-      values.push([fillIn(this.inUnit(labels.delta), { time: this.format.time(since) }), trades ? this.format.signed(delta) : labels.noTrades]);
-      values.push([labels.time, this.format.time(row.time)]);
-      if (!this.config.known) values.push([labels.training, labels.notTraining, "warning"]);
-    }
+    // before the first row they stand there without their values, so that nothing moves when it comes
+    const [ask, , bid] = row?.levels ?? [];
+    const { since, delta, trades } = row ? this.store.flow() : {};
+    const known = (write) => (row ? write() : UNKNOWN);
+    values.push([labels.mid, known(() => this.format.mid(row.mid))]);
+    values.push([labels.spread, known(() => `${this.format.number(((ask - bid) / row.mid) * 1e4, 3)} ${labels.bps}`)]);
+    values.push([labels.imbalance, known(() => this.format.percent(data.imbalance(row.levels)))]);
+    const time = known(() => this.format.time(since));
+    values.push([fillIn(this.inUnit(labels.delta), { time }), known(() => (trades ? this.format.signed(delta) : labels.noTrades))]);
+    values.push([labels.time, known(() => this.format.time(row.time))]);
+    if (!this.config.known) values.push([labels.training, labels.notTraining, "warning"]);
     fill(
       this.strip,
       values.map(([name, value, tone = "plain"]) => [`stat stat-${tone}`, name, value]),
     );
-    if (row && !this.config.known) mark(this.strip.lastChild, "title", labels.notTrainingHelp);
+    if (!this.config.known) mark(this.strip.lastChild, "title", labels.notTrainingHelp);
     mark(this.strip.children[1], "title", this.situations.map(({ since, text }) => fillIn(text, { time: this.format.time(since) })).join("; "));
   }
 
