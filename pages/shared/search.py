@@ -77,16 +77,16 @@ class SearchIndex:
     def find(self, text: str) -> list[Hit]:
         """Entries that fit a text, the best first, at most `MOST`: those with all its words before those with some.
 
-        An entry of just that name, little words apart, comes first.
+        An entry of just that name, little words apart, comes first; then what says the text as it stands ("sign in").
         """
         typed = _words(text[:MAX_TYPED])
         asked = [word for word in typed if word not in self._little_words] or typed
         with self._lock:
             terms_of = [term for word in dict.fromkeys(asked) if (term := self._term(word))]
+            whole = [f'"{" ".join(typed)}"'] if len(typed) > 1 else []
             found: list[int] = []
-            for joined in (" AND ", " OR ") if terms_of else ():
-                ranked = self._ranked(joined.join(terms_of))
-                found += [at for at in ranked if at not in found]
+            for query in (*whole, " AND ".join(terms_of), " OR ".join(terms_of)) if terms_of else ():
+                found += [at for at in self._ranked(query) if at not in found]
                 if len(found) >= MOST:
                     break
         found.sort(key=lambda at: [one for one in _words(self.hits[at].name) if one not in self._little_words] != asked)
