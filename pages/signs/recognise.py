@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from html import escape
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ from core.signs.recogniser import HANDS, Recogniser
 from core.signs.recognition import Recognition
 from core.signs.vocabulary import in_order
 from pages.shared import controls, erased, url_state
-from pages.shared.attention_view import attention_view
+from pages.shared.attention_view import attention_view, stage_place
 from pages.shared.erased import ErasedAnswer
 from pages.shared.language import _, duration, number, percent, prose
 from pages.signs import (
@@ -45,18 +45,25 @@ def page() -> None:
     if recogniser is None:
         controls.notice("empty", _("There is no such model here: whoever runs this server may train one (see the README)."))
         return
-    clip = asked.clip or clip_source.own(asked.file, recogniser)
-    recognition = clip_and_model.read(recogniser, clip) if clip else None
-    if clip is not None and recognition is not None:
-        stage(recogniser, clip, recognition)
+    line, room = st.container(key="signs_line"), st.empty()
+    if asked.clip or asked.file or clip_source.FILE in st.query_params:
+        with room:  # a film takes a while to be read
+            place = stage_place()
+    with line:  # progress and errors stand in it, then the answer
+        clip = asked.clip or clip_source.own(asked.file, recogniser)
+        recognition = clip_and_model.read(recogniser, clip) if clip else None
+    if clip is None or recognition is None:
+        room.empty()
+    else:
+        stage(recogniser, clip, recognition, line=line, place=place)
     below(recogniser, clip, recognition)
 
 
 # -- what it says ------------------------------------------------------------------------------------------------------------
 
 
-def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    """The answer in one line, the film under its light, and what was read of the file."""
+def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition, *, line: Any, place: Any) -> None:
+    """The answer in its line, the film under its light in its place, and what was read of the file."""
     frames = len(recognition.seconds)
     hidden = tuple(erased.rubbed_out(RUBBED_OUT, frames, of=f"{recogniser.name} {clip.key}"))
     rest = cached_results.rest_of(recogniser, clip, hidden) if hidden else recognition
@@ -70,10 +77,13 @@ def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
         instead=_("In place of what is rubbed out the model reads the mean of the clip's frames."),
         orders={"counted": _("By what lights the stage"), "attention": _("By attention")},
     )
-    scene = recognise_stage.scene_of(recogniser, clip, rest, hidden, answer=sentence(recogniser, clip, rest))
-    attention_view(replace(scene, corner=without.corner()), key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
-    if hidden:
-        without.draw(lambda report: cached_results.needed(recogniser, clip, report=report))
+    with line:
+        answer = sentence(recogniser, clip, rest)
+    with place:
+        scene = recognise_stage.scene_of(recogniser, clip, rest, hidden, answer=answer)
+        attention_view(replace(scene, corner=without.corner()), key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
+        if hidden:
+            without.draw(lambda report: cached_results.needed(recogniser, clip, report=report))
     for warning in clip.warnings:
         controls.notice("stale", warning)
     st.caption(f"**{controls.plain(clip.title)}**. {clip.note} {doubts(recogniser, recognition)}")
