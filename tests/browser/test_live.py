@@ -405,7 +405,9 @@ def test_nothing_of_a_market_stands_under_the_name_of_another(live: Page) -> Non
     for empty in (".bar em", ".terminal-ladder .rows span"):
         assert "".join(live.locator(f".terminal {empty}").all_text_contents()).strip() == "", empty
     expect(live.locator(".terminal-tape")).to_be_hidden()
-    assert live.locator(STAT).count() == 2  # status and name
+    values = live.locator(f"{STAT} dd").all_text_contents()[2:]  # after status and name
+    assert values == ["–"] * 5 + ["Not in training"]
+    assert not re.search(r"\d", "".join(live.locator(f"{STAT} dt").all_text_contents()))
 
 
 def test_a_forgotten_ticket_is_asked_for_anew_and_a_market_without_rows_offers_a_recording(

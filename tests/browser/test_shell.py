@@ -52,6 +52,26 @@ STATES = {
 SPANISH = read_po((ROOT / "assets" / "locale" / "es" / "LC_MESSAGES" / "messages.po").open("rb"))
 
 
+SHIFTS = """
+window.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shifted += value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+"""Adds up the browser's own measure of what moves on the screen without being asked (CLS, here over the whole opening)."""
+
+
+@pytest.mark.parametrize(
+    ("path", "there"),
+    [("/optimisers", ".st-key-surface_plot .live-plot"), ("/panes", ".terminal-plot[data-rows=some]")],
+)
+def test_nothing_moves_while_a_page_opens(path: str, there: str, app: AppServer, new_page: NewPage) -> None:
+    page = new_page(app, path, width=390, prepare=lambda page: page.add_init_script(SHIFTS))
+    page.locator(there).first.wait_for(timeout=PATIENCE_MS)
+    frames(page, 60)
+    assert page.evaluate("shifted") <= 0.02
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.url)
 def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, same_page: SamePage) -> None:
     """Narrow and dark, then wide and light; in Spanish, whose words are longer: the tests of each page open it in English."""
