@@ -109,5 +109,5 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: requirements.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands writer dev)
+	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands writer sign-in dev)
 	@touch $(VENV)/.installed $@

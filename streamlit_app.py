@@ -30,6 +30,7 @@ from pages.shared import (
     load_ahead,
     log_output,
     navigation,
+    permissions,
     search,
     service_routes,
     streamlit_private,
@@ -121,6 +122,7 @@ def main() -> None:
         if not controls.presenting():
             search.button()
             language.switch()
+            permissions.sign_in_button()
         controls.presentation_switch()
     with body:
         if (family := navigation.beside(page.url_path)) and not controls.presenting():

@@ -17,10 +17,16 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 OF_CUDA: Final = re.compile(r"torch==|nvidia-(?!ml-py)|cuda-|triton")
+EXTRAS: Final = ("sign-in",)
 
 
-def compiled() -> list[str]:
+def compiled(folder: Path) -> list[str]:
     """Each package's entry: its pin, its marker, and a digest a line."""
+    extras = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "pins.py"), *EXTRAS], check=True, capture_output=True, text=True
+    ).stdout.split()
+    wanted = folder / "wanted.txt"
+    wanted.write_text("\n".join([(ROOT / "requirements.txt").read_text(encoding="utf-8"), *extras]), encoding="utf-8")
     options = [
         "--generate-hashes",
         "--no-annotate",
@@ -31,7 +37,7 @@ def compiled() -> list[str]:
         "3.11",
     ]
     text = subprocess.run(
-        ["uv", "pip", "compile", "--quiet", *options, str(ROOT / "requirements.txt")], check=True, capture_output=True, text=True
+        ["uv", "pip", "compile", "--quiet", *options, str(wanted)], check=True, capture_output=True, text=True
     ).stdout
     return re.findall(r"^\S.*(?:\n {4}.*)*\n", text, re.MULTILINE)
 
@@ -47,7 +53,7 @@ def of_cpu(pin: str, folder: Path) -> str:
 def main() -> None:
     """Write the three files."""
     with tempfile.TemporaryDirectory() as folder:
-        entries = compiled()
+        entries = compiled(Path(folder))
         of_cuda = [entry for entry in entries if OF_CUDA.match(entry)]
         pin = next(entry for entry in of_cuda if entry.startswith("torch==")).split()[0]
         cpu = of_cpu(pin, Path(folder))

@@ -1,4 +1,4 @@
-"""Prints the pinned packages of extras of pyproject.toml in one line: `pip install $(python scripts/pins.py hands writer)`."""
+"""Prints the pinned packages of extras of pyproject.toml in one line: `pip install $(python scripts/pins.py hands sign-in)`."""
 
 import sys
 import tomllib

@@ -27,6 +27,7 @@ VARIABLES = {
     access.OPEN_VARIABLE,
     access.PROXIES_VARIABLE,
     access.TOKEN_VARIABLE,
+    access.USERS_VARIABLE,
     logs.LOGS_VARIABLE,
 }
 
@@ -84,7 +85,7 @@ def test_the_images_own_files_open_every_page_and_answer_the_search(tmp_path: Pa
     made = image(tmp_path)
     fetched = [words for line in instructions("RUN") for words in re.findall(r"for one in ([\w ]+);", line)]
     assert [set(words.split()) for words in fetched] == [set(KINDS)]
-    assert "scripts/pins.py hands writer)" in DOCKERFILE
+    assert "scripts/pins.py hands writer sign-in" in DOCKERFILE
     environment = (
         os.environ | set_in_the_image() | {"HOME": str(tmp_path), "OBSERVATORY_RECORDINGS": str(tmp_path / "recordings")}
     )

@@ -23,8 +23,10 @@ HOSTS_VARIABLE: Final = "OBSERVATORY_HOSTS"
 another name (`desk.example:8443`); `*.example` for all below a name, "*" for any."""
 FRAMES_VARIABLE: Final = "OBSERVATORY_FRAMES"
 """Environment variable: sites whose pages may show the app in a frame (`https://portal.example`), separated by commas."""
+USERS_VARIABLE: Final = "OBSERVATORY_USERS"
+"""Environment variable: e-mail addresses of those who count as signed in, separated by commas; empty: all who signed in."""
 OPEN_VARIABLE: Final = "OBSERVATORY_OPEN"
-"""Environment variable: "yes" lets every visitor do what a known one may, as behind a proxy that asks for a password."""
+"""Environment variable: "yes" lets every visitor count as signed in, where the server has no sign-in."""
 PROXIES_VARIABLE: Final = "OBSERVATORY_PROXIES"
 """Environment variable: addresses and networks (`172.18.0.0/16`) of the proxies whose headers count, separated by commas; "*"
 where nobody else reaches the app."""
@@ -38,7 +40,7 @@ class Role(StrEnum):
     """Role of a visitor."""
 
     STRANGER = "a stranger"
-    KNOWN = "known"
+    SIGNED_IN = "signed in"
     OPERATOR = "at the machine"
 
 
@@ -63,7 +65,7 @@ class Right:
 
 
 _ALL: Final = frozenset(Role)
-_KNOWN: Final = frozenset({Role.KNOWN, Role.OPERATOR})
+_KNOWN: Final = frozenset({Role.SIGNED_IN, Role.OPERATOR})
 _MACHINE: Final = frozenset({Role.OPERATOR})
 
 RIGHTS: Final[dict[Action, Right]] = {
@@ -227,11 +229,28 @@ def is_local(connection: RequestAddress) -> bool:
     )
 
 
-def visitor_of(connection: RequestAddress, *, tab: str = "") -> Visitor:
-    """The visitor behind a connection, whose browser tab has this id."""
-    known = Role.KNOWN if "yes" in listed(OPEN_VARIABLE) else Role.STRANGER
-    role = Role.OPERATOR if is_local(connection) else known
+def visitor_of(
+    connection: RequestAddress, *, tab: str = "", user: Mapping[str, object] | None = None, sign_in: bool = False
+) -> Visitor:
+    """The visitor behind a connection.
+
+    Args:
+        tab: id of the browser tab. sign_in: whether the server has a sign-in, which then alone decides.
+        user: what the sign-in says of a visitor who has signed in (`email`, `email_verified`); None of any other.
+    """
+    if sign_in:
+        role = Role.SIGNED_IN if user is not None and _on_the_list(user) else Role.STRANGER
+    elif is_local(connection):
+        role = Role.OPERATOR
+    else:
+        role = Role.SIGNED_IN if "yes" in listed(OPEN_VARIABLE) else Role.STRANGER
     return Visitor(id=tab, role=role, address=client_address(connection))
+
+
+def _on_the_list(user: Mapping[str, object]) -> bool:
+    """Tells whether a signed-in person counts as such: anyone, or those listed, by an address the provider has not doubted."""
+    users = listed(USERS_VARIABLE)
+    return not users or (str(user.get("email") or "").lower() in users and user.get("email_verified") is not False)
 
 
 def requester_of(connection: RequestAddress) -> Visitor:

@@ -10,11 +10,18 @@ from pages.shared import controls, streamlit_private
 from pages.shared.language import _
 
 
+def has_sign_in() -> bool:
+    """Tells whether the server has a sign-in (a section `[auth]` in its secrets)."""
+    return hasattr(st.user, "is_logged_in")
+
+
 def visitor() -> Visitor:
     """Visitor whose page this run draws. Of a run without a connection nothing is known, and so it is a stranger's."""
     tab = streamlit_private.tab()
     came = streamlit_private.came_by(tab) or ({}, "")
-    return visitor_of(connection(*came), tab=tab)
+    sign_in = has_sign_in()
+    user: Mapping[str, object] | None = dict(st.user) if sign_in and st.user.is_logged_in else None
+    return visitor_of(connection(*came), tab=tab, sign_in=sign_in, user=user)
 
 
 def connection(headers: Mapping[str, str], peer: str) -> RequestAddress:
@@ -29,7 +36,24 @@ def guard(*actions: Action) -> bool:
     who = visitor()
     if all(who.may(action) for action in actions):
         return True
-    why = _("A network reaches this server; whoever runs it may open this to all who reach it, by {variable}=yes.")
+    if not has_sign_in():
+        why = _("A network reaches this server and it knows no sign-in; whoever runs it may set up one, or {variable}=yes.")
+        why = why.format(variable=OPEN_VARIABLE)
+    elif st.user.is_logged_in:
+        why = _("Your account is not on the list of those who may.")
+    else:
+        why = _("Sign in first, at the top.")
     closed = "; ".join(translate(RIGHTS[action].what) for action in actions if not who.may(action))
-    controls.notice("closed", _("Closed here: {actions}.").format(actions=closed) + f" {why.format(variable=OPEN_VARIABLE)}")
+    controls.notice("closed", _("Closed here: {actions}.").format(actions=closed) + f" {why}")
     return False
+
+
+def sign_in_button() -> None:
+    """Sign in or out, where the server has a sign-in."""
+    if not has_sign_in():
+        return
+    if st.user.is_logged_in:
+        st.caption(str(st.user.get("email") or st.user.get("name") or ""))
+        st.button(_("Sign out"), icon=":material/logout:", on_click=st.logout, key="sign_out")
+    else:
+        st.button(_("Sign in"), icon=":material/login:", on_click=st.login, key="sign_in")

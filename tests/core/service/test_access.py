@@ -11,6 +11,7 @@ from core.service.access import (
     PROXIES_VARIABLE,
     RIGHTS,
     TOKEN_VARIABLE,
+    USERS_VARIABLE,
     Action,
     NotAllowed,
     RequestAddress,
@@ -118,7 +119,22 @@ def test_a_host_list_makes_it_public_and_a_proxy_once_seen_closes_it_for_good(mo
 def test_who_runs_the_server_may_open_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OPEN_VARIABLE, "yes")
     far = came(bind="0.0.0.0", peer="10.0.0.7")
-    assert visitor_of(far).role is Role.KNOWN
+    assert visitor_of(far).role is Role.SIGNED_IN
+    assert visitor_of(far, sign_in=True).role is Role.STRANGER  # where there is a sign-in, it alone decides
+
+
+def test_a_sign_in_with_and_without_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    def role(**user: object) -> Role:
+        roles = {visitor_of(how, sign_in=True, user=user or None).role for how in (came(), passed_on)}
+        return roles.pop() if len(roles) == 1 else Role.OPERATOR
+
+    passed_on = came(headers={"x-forwarded-for": "10.0.0.7", "host": "desk.example"})
+
+    assert role() is Role.STRANGER and role(email="ana@desk.example") is Role.SIGNED_IN
+    monkeypatch.setenv(USERS_VARIABLE, "ana@desk.example")
+    assert role(email="Ana@desk.example", email_verified=True) is Role.SIGNED_IN
+    assert role(email="eve@desk.example") is Role.STRANGER and role(sub="ana@desk.example") is Role.STRANGER
+    assert role(email="ana@desk.example", email_verified=False) is Role.STRANGER
 
 
 @pytest.mark.parametrize(
@@ -149,7 +165,7 @@ def test_a_stranger_may_watch_and_bring_alone() -> None:
 
 def test_metrics_are_the_operators_alone() -> None:
     assert Visitor(id="a", role=Role.OPERATOR).may(Action.READ_METRICS)
-    assert not Visitor(id="a", role=Role.KNOWN).may(Action.READ_METRICS)
+    assert not Visitor(id="a", role=Role.SIGNED_IN).may(Action.READ_METRICS)
 
 
 def table() -> str:
@@ -174,20 +190,27 @@ WAYS: dict[str, tuple[RequestAddress, str]] = {
     "from a network": (came(bind="0.0.0.0", peer="192.0.2.7", headers={"host": "192.0.2.1:8501"}), ""),
 }
 """How a request comes, and the names that are configured."""
-OPENED: dict[str, str] = {"who asks is": "", "with `OBSERVATORY_OPEN=yes`": "yes"}
+SIGN_INS: dict[str, tuple[bool, dict[str, object] | None, str]] = {
+    "no sign-in": (False, None, ""),
+    "no sign-in, `OBSERVATORY_OPEN=yes`": (False, None, "yes"),
+    "sign-in: not signed in": (True, None, ""),
+    "signed in": (True, {"email": "ann@x.example"}, ""),
+    "signed in, not in `OBSERVATORY_USERS`": (True, {"email": "eve@x.example"}, ""),
+}
 
 
 def test_the_documentation_says_who_is_who_in_every_circumstance(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f"| a request | {' | '.join(OPENED)} |", "| --- |" + " --- |" * len(OPENED)]
+    monkeypatch.setenv(USERS_VARIABLE, "ann@x.example")
+    lines = [f"| a request | {' | '.join(SIGN_INS)} |", "| --- |" + " --- |" * len(SIGN_INS)]
     for way, (address, names) in WAYS.items():
         cells = []
-        for everyone in OPENED.values():
+        for sign_in, user, everyone in SIGN_INS.values():
             access.PROXY_SEEN.clear()
             if names == "proxy":
                 access.PROXY_SEEN.set()
             monkeypatch.setenv(HOSTS_VARIABLE, names if names != "proxy" else "")
             monkeypatch.setenv(OPEN_VARIABLE, everyone)
-            cells.append(str(visitor_of(address).role))
+            cells.append(str(visitor_of(address, user=user, sign_in=sign_in).role))
         lines.append(f"| {way} | {' | '.join(cells)} |")
     matrix = "\n".join(lines)
     assert matrix in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8"), f"docs/deploy.md lacks\n{matrix}"

@@ -16,7 +16,7 @@ from core.service import access, metrics, recordings
 from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
 from pages.shared.navigation import ROOT
 
-ROLES = (Role.STRANGER, Role.KNOWN, Role.OPERATOR)
+ROLES = (Role.STRANGER, Role.SIGNED_IN, Role.OPERATOR)
 SENTINEL = cast(Any, object())
 ENTRY = cast(Any, SimpleNamespace(bundled=False))
 BUNDLED = cast(Any, SimpleNamespace(bundled=True))

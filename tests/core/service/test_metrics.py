@@ -29,7 +29,7 @@ from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_unti
 from tests.core.market.helpers import real_rows, tiny_predictor
 
 ROWS, LABEL = 40, "metrics_test"
-OPERATOR, KNOWN = (Visitor(id="", role=role) for role in (Role.OPERATOR, Role.KNOWN))
+OPERATOR, SIGNED_IN = (Visitor(id="", role=role) for role in (Role.OPERATOR, Role.SIGNED_IN))
 
 
 @pytest.fixture(scope="module")
@@ -151,9 +151,9 @@ def test_a_full_disk_or_a_missing_model_is_not_ready(watched: Hub, monkeypatch: 
 
 def test_strangers_learn_whether_it_is_well_and_no_more(watched: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health_module, "hub", lambda: watched)
-    assert health(KNOWN) == {"live": True, "ready": True}
+    assert health(SIGNED_IN) == {"live": True, "ready": True}
     with pytest.raises(NotAllowed):
-        metrics_module.metrics(KNOWN)
+        metrics_module.metrics(SIGNED_IN)
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are(families: dict[str, Metric]) -> None:

@@ -1,10 +1,10 @@
-"""What a visitor may do, by the server's address."""
+"""What a visitor may do, by the server's address and its sign-in."""
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.service.access import OPEN_VARIABLE, PROXY_SEEN, Action, Role, Visitor
+from core.service.access import OPEN_VARIABLE, PROXY_SEEN, USERS_VARIABLE, Action, Role, Visitor
 from pages.shared import permissions, streamlit_private
 from tests.core.service.test_access import AT_HOME, CLOSED_TO_STRANGERS
 
@@ -32,6 +32,7 @@ def page() -> None:
     from core.service.access import Action
     from pages.shared import permissions
 
+    permissions.sign_in_button()
     for action in Action:
         st.text(f"{action}: {permissions.guard(action)}")
 
@@ -51,7 +52,7 @@ OPERATORS = set(Action)
     ("address", "variable", "open_"),
     [("localhost", "", OPERATORS), ("0.0.0.0", "", STRANGERS), ("0.0.0.0", "yes", OPERATORS - {Action.READ_METRICS})],
 )
-def test_a_server_on_a_network_is_closed(
+def test_a_server_on_a_network_without_sign_in_is_closed(
     address: str, variable: str, open_: set[Action], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"server.address": address}
@@ -71,6 +72,25 @@ def test_behind_a_proxy_and_without_a_connection_it_is_closed(
 ) -> None:
     connect(monkeypatch, headers)
     assert opened()[0] == STRANGERS
+
+
+@pytest.mark.parametrize(
+    ("email", "why"),
+    [
+        (None, "Sign in first, at the top."),
+        ("pupil@class.example", "Your account is not on the list of those who may."),
+        ("Teacher@class.example", None),
+    ],
+)
+def test_with_a_sign_in_the_list_decides(email: str | None, why: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    class User(dict[str, str]):
+        is_logged_in = email is not None
+
+    monkeypatch.setattr(st, "user", User({"email": email} if email else {}))
+    monkeypatch.setenv(USERS_VARIABLE, "teacher@class.example")
+    found, app = opened()
+    assert found == (OPERATORS - {Action.READ_METRICS} if why is None else STRANGERS)
+    assert why is None or all(one.value.endswith(why) for one in app.info)
 
 
 def test_whose_tab_it_is_comes_from_the_run() -> None:

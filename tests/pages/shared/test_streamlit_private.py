@@ -118,7 +118,7 @@ def test_its_folder_of_pages_counts_until_told_otherwise(monkeypatch: pytest.Mon
 
 
 def test_sessions_uploads_and_connections_are_where_they_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a runtime that does not run; `test_closed_tabs` looks at one that does."""
+    """Those of a runtime that does not run; `test_closed_tabs` and `test_sign_in` look at one that does."""
     monkeypatch.setattr(Runtime, "exists", lambda: True)
 
     class Session:
