@@ -1,23 +1,19 @@
 """The choice of the garment model that answers, and the messages where none can be loaded."""
 
 from collections.abc import Callable
-from typing import Final
 
 import streamlit as st
 
 from core.checkpoints import CheckpointError
-from core.figures import pictures as figures
 from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier
 from core.vision.pictures import Picture
-from core.vision.preprocessing import Recipe, is_prepared, model_for
+from core.vision.preprocessing import is_prepared, model_for
 from pages.images import cached_results
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
 from pages.shared.load_ahead import load_ahead
 
 BY_PICTURE = "auto"
-SEEN: Final = 84
-"""Side of a picture as the other model sees it, pixels: three for each of the 28 of the report's ViT."""
 
 
 def model_name(name: str) -> str:
@@ -74,24 +70,9 @@ def _ask() -> None:
 
 
 def model_line(classifier: Classifier, picture: Picture) -> None:
-    """Says which model answered, what the other one says and sees, and asks where the picture does not tell which is right."""
+    """Says which model answered, and asks where the picture does not tell which one is right."""
     name = str(classifier.card["name"])
-    sentence = _("Answered by {model}.").format(model=f"{model_name(name)}, {controls.computed_on(classifier)}")
-    for other in (PHOTOGRAPHS, DEFAULT):
-        if other == name or other not in cached_results.model_names():
-            continue
-        second = cached_results.classifier_of(other)
-        prepared = cached_results.prepare(second, picture, Recipe(manner=second.manner))
-        analysis = cached_results.analyse(second, prepared.image, prepared.unturned)
-        words = _("{model} says {answer}, {share}.").format(
-            model=model_name(other),
-            answer=_(second.class_names[analysis.likeliest]),
-            share=percent(float(analysis.shares[analysis.likeliest])),
-        )
-        seen = figures.data_url(figures.fitted_png(prepared.image, side=SEEN))
-        alt = _("As the model sees it")
-        sentence += f" {words[:1].upper()}{words[1:]} ![{alt}]({seen})"
-    st.caption(sentence)
+    st.caption(_("Answered by {model}.").format(model=f"{model_name(name)}, {controls.computed_on(classifier)}"))
     by_picture = st.session_state.get("vit", BY_PICTURE) == BY_PICTURE
     if by_picture and name == DEFAULT and PHOTOGRAPHS in cached_results.model_names() and not is_prepared(picture):
         _ask()

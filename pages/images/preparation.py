@@ -1,6 +1,5 @@
 """The preparation of a picture: the choices of it that a link holds, and one line of what was done."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -68,21 +67,6 @@ def point(classifier: Classifier, prepared: PreparedPicture, recipe: Recipe) -> 
         st.session_state[PRESSED] = ""
 
     st.button(_("Read the garment that I pressed"), key="classify_point", icon=":material/touch_app:", on_click=on_press)
-
-
-def box_sliders(box: Sequence[int]) -> None:
-    """Two sliders, which move the edges of the box that is read, in the order of `WHOLE`."""
-    state = st.session_state
-    left, top, right, bottom = box
-    state["box_across"], state["box_down"] = (left, right), (top, bottom)
-
-    def move() -> None:
-        (left, right), (top, bottom) = state["box_across"], state["box_down"]
-        choose_box(left, top, right, bottom)
-
-    across, down = st.columns(2)
-    across.slider(_("From left to right"), 0, 100, key="box_across", format="%d %%", on_change=move)
-    down.slider(_("From top to bottom"), 0, 100, key="box_down", format="%d %%", on_change=move)
 
 
 def line(prepared: PreparedPicture) -> None:

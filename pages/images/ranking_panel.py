@@ -36,7 +36,7 @@ def draw_ranking(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: Pre
 
 
 def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
-    """The picture with the box that is read, a way from one of its garments to another, and the edges of the box."""
+    """The picture with the box that is read, and a way from one of its garments to another."""
     upright = prepared.upright
     height, width = upright.shape[:2]
     side = round(max(height, width) * min(HEIGHT / height, WIDTH / width))
@@ -70,7 +70,6 @@ def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: Prepare
                 on_click=preparation.choose,
                 kwargs=preparation.NO_BOX,
             )
-    preparation.box_sliders(box)
 
 
 def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
