@@ -46,10 +46,11 @@ def link(
     if to.parts:
         query["part"] = to.parts[0]
     with st.container(key=f"lesson_{key}", width="content") if key else st.container(width="content"):
-        position = "left" if icon_first else "right"
+        file, shown = entry_of(to.url).file, label or title_of(to)
         try:
-            file, shown = entry_of(to.url).file, label or title_of(to)
-            st.page_link(file, label=shown, help=help, query_params=query, icon=icon, icon_position=position)
+            st.page_link(
+                file, label=shown, help=help, query_params=query, icon=icon, icon_position="left" if icon_first else "right"
+            )
         except StreamlitPageNotFoundError:  # a page that runs by itself, without the navigation
             st.caption(shown)
 
