@@ -168,9 +168,9 @@ export class ReaderAlerts {
   }
 
   goOff(rule, row, fresh) {
-    const { labels, symbol, head } = this.config;
+    const { labels, symbol, venue, head } = this.config;
     const words = rule.kind === "feed" ? labels.alertFeed[fresh ? 1 : 0] : this.words({ ...rule, call: row.calls[head] });
-    const text = fillIn(labels.alertText, { symbol, rule: words });
+    const text = fillIn(labels.alertText, { symbol, venue, rule: words });
     this.announce(text);
     sound(TONES.alert);
     try {

@@ -15,7 +15,7 @@ from core.market.store.index import Recording, bundled_recordings, list_recordin
 from core.market.store.places import library_folder
 from core.market.store.writer import restore_recordings
 from core.service.access import Action
-from pages.markets import library_actions, record_switch, upload_panel
+from pages.markets import library_actions, record_switch, recorded_choice, upload_panel
 from pages.markets.live_controls import FIRST_STEPS, horizon_name
 from pages.shared import controls, permissions
 from pages.shared.language import _, duration, moment, number, prose, size
@@ -48,7 +48,7 @@ def line(entry: Recording) -> dict[str, Any]:
     """An entry as a row of the table: numbers stay numbers, so that they sort as such."""
     return {
         "name": entry.name,
-        "market": entry.market,
+        "market": recorded_choice.market_and_venue(entry),
         "begins": moment(datetime.fromtimestamp(entry.start_ms / 1e3, UTC), zone="UTC") if entry.rows else entry.problem,
         "span": duration(entry.seconds) if entry.rows else "",
         "mids": list(entry.mids),

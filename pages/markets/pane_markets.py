@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from core.market.feeds.catalogue import exchange_name
 from core.market.sources import MarketSource
 from core.market.store import index
 from pages.markets import live_controls, recorded_choice
@@ -87,8 +88,8 @@ def full() -> str:
 def symbol_and_venue(source: MarketSource) -> tuple[str, str]:
     """Its symbol, before any session of it runs, and the venue at which it is traded."""
     if source.kind == "live":
-        venue, _slash, symbol = source.name.partition("/")
-        return symbol, venue
+        exchange, _slash, symbol = source.name.partition("/")
+        return symbol, exchange_name(exchange)
     if source.kind == "simulated":
         return _("simulated"), _("seed {seed}").format(seed=number(int(source.name)))
     recording = index.find_recording(source.name)
@@ -101,11 +102,17 @@ def title_of(source: MarketSource) -> str:
     return " · ".join(symbol_and_venue(source))
 
 
+def title_of_feed(key: str) -> str:
+    """The same of a followed market, by its feed's key; what is played is named as its key names it."""
+    kind, _slash, name = key.partition("~")[0].partition("/")
+    return title_of(MarketSource(kind="live", name=name)) if kind == "live" else key.partition("~")[0]
+
+
 def link_of(source: MarketSource, *, horizon: str) -> dict[str, str]:
     """URL parameters that open this market on the live page, a playback as the very one of its pane."""
     if source.kind == "live":
-        symbol, venue = symbol_and_venue(source)
-        market = {"ex": venue, "sym": symbol}
+        exchange, _slash, symbol = source.name.partition("/")
+        market = {"ex": exchange, "sym": symbol}
     else:
         market = {"rec" if source.kind == "recording" else "seed": source.name, live_controls.SHARED: live_controls.owner()}
     return {"source": source.kind, **market, "h": horizon}

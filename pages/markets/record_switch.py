@@ -10,6 +10,7 @@ from core.market.recorder import RecordingStatus
 from core.market.session import MarketSession
 from core.service import recordings
 from core.service.access import Action, NotAllowed
+from pages.markets import pane_markets
 from pages.shared import controls, permissions
 from pages.shared.language import _, duration, number, size
 
@@ -50,7 +51,7 @@ def show_running() -> None:
             if now is None:
                 continue
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f"**{key.partition('~')[0].removeprefix('live/')}**", width="content")
+                st.markdown(f"**{controls.for_markdown(pane_markets.title_of_feed(key))}**", width="content")
                 st.caption(describe(now), width="content")
                 st.button(_("Stop"), icon=":material/stop:", key=f"record:stop:{key}", on_click=_stop, args=(key,))
 

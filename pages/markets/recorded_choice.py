@@ -5,8 +5,10 @@ from pathlib import Path
 import streamlit as st
 
 from core.market.book import BookError
+from core.market.feeds.catalogue import exchange_name
 from core.market.store.index import Recording, list_recordings, recordings
 from core.market.store.places import library_folder
+from core.market.store.segments import market_folder
 from pages.shared import url_state
 from pages.shared.language import _, duration
 
@@ -20,12 +22,20 @@ def pick_one(*, first: str | None = None) -> str:
     Args:
         first: name of the recording that opens where the link names none.
     """
-    options = {one.name: f"{one.market} · {one.venue} {kind_name(one)} · {duration(one.seconds)}" for one in recordings()}
+    options = {one.name: f"{market_and_venue(one)} · {duration(one.seconds)}" for one in recordings()}
     folder = library_folder()
     if st.query_params.get("rec") not in {None, *options, *(entry.name for entry in _of_folder(folder))}:
         _of_folder.clear()
     options |= {entry.name: f"{entry.name} · {duration(entry.seconds)}" for entry in _of_folder(folder) if not entry.problem}
     return url_state.choice(st.selectbox, _("Recording"), options, key="rec", default=first)
+
+
+def market_and_venue(entry: Recording) -> str:
+    """Market and venue of a recording in a line; without the venue where nothing tells of it."""
+    if entry.bundled:
+        return f"{entry.market} · {entry.venue} {kind_name(entry)}"
+    exchange, found, _rest = Path(entry.name).parent.name.rpartition(f"-{market_folder(entry.market)}")
+    return f"{entry.market} · {exchange_name(exchange)}" if found and exchange.isalnum() else entry.market
 
 
 def kind_name(entry: Recording) -> str:

@@ -319,7 +319,7 @@ def _alert_labels(horizon: str) -> dict[str, Any]:
         "alertNone": _("No alert is set."),
         "alertMost": _("{count} alerts are the most: remove one to set another."),
         "alertDenied": _("This browser shows no notifications of this page; the sound and the line on the screen remain."),
-        "alertText": "{symbol}: {rule}",
+        "alertText": "{symbol} · {venue}: {rule}",
         "tradeSounds": _("Sound each trade of {size} or more"),
         "close": _("Close"),
     }

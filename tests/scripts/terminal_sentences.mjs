@@ -23,7 +23,7 @@ const format = {
 const alertWords = ({ rules, rows, trades }) => {
   let announced;
   const store = { rows, trades, provisional: 0, newest: rows.at(-1) };
-  const alerts = Object.assign(Object.create(ReaderAlerts.prototype), { store, format, config: { ...config, head: 0, symbol: "X" }, announce: (text) => (announced = text) });
+  const alerts = Object.assign(Object.create(ReaderAlerts.prototype), { store, format, config: { ...config, head: 0, symbol: "X", venue: "V" }, announce: (text) => (announced = text) });
   return [...rules, ...["call", "price", "trade", "wall"].map((kind) => alerts.propose(kind))].map((rule) => {
     alerts.goOff(rule, rows.at(-1), true);
     return [rule, alerts.words(rule), alerts.pastWords(rule), announced];

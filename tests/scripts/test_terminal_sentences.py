@@ -427,7 +427,7 @@ def test_an_alert_says_what_it_asks_and_how_often_it_would_have_gone_off(tmp_pat
                 "trade": f"a trade of {size} or more",
                 "wall": f"{size} or more rest at a price",
             }[rule["kind"]]
-            assert words == expected and said == f"X: {newest + at_least if rule['kind'] == 'call' else words}"
+            assert words == expected and said == f"X · V: {newest + at_least if rule['kind'] == 'call' else words}"
             if i >= len(one["rules"]) and rule["kind"] in ("call", "wall"):
                 assert count > 0  # what is proposed has happened
     assert asked >= 70 and often >= 50

@@ -5,9 +5,11 @@ The exchanges are known without a network. The markets are requested.
 
 import asyncio
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from core.market.feeds.failures import classify_failure
+from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.venues import Configure, ccxt_modules, close_exchange, make_exchange
 from core.messages import Refusal, compose
 from core.once import once
@@ -29,6 +31,15 @@ class ExchangeEntry:
 
 class CatalogueUnavailable(Refusal):
     """The list of markets could not be loaded; the message is for a person."""
+
+
+@cache
+def exchange_name(exchange: str) -> str:
+    """Name of an exchange as people write it, "Kraken" of "kraken"; what ccxt does not know is named as it is."""
+    try:
+        return str(make_exchange(exchange).name)
+    except FeedFailed:
+        return exchange
 
 
 @once

@@ -61,11 +61,14 @@ def test_an_empty_library_shows_the_bundled_ones_and_says_how_to_fill_it(folder:
 
 def test_recordings_stand_before_the_bundled_ones_with_their_numbers(folder: Path) -> None:
     record_two_days(folder)
+    with SegmentWriter(folder, "ETH/USD", key="live/kraken/ETH/USD") as writer:
+        writer.add(Row(1_723_075_200_000, read_rows(SAMPLE).levels[0]))
     table = open_page(PAGE).dataframe[0].value
     assert table["name"].tolist()[:2] == ["BTC-USDT/2024-08-08", "BTC-USDT/2024-08-09"]
     first = table.iloc[0]
     assert (first["market"], first["rows"], first["gaps"], first["levels"]) == ("BTC/USDT", 200, 0, 10)
     assert first["span"] == "50 sec" and len(first["mids"]) == 48
+    assert table["market"].tolist()[2:4] == ["ETH/USD · Kraken", "NEXO/USDT · Binance spot"]
 
 
 def test_the_lead_at_the_end_of_a_recording_is_listed_where_its_journal_tells_it(folder: Path) -> None:

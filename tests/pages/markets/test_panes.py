@@ -112,6 +112,12 @@ def test_a_code_names_its_source_and_a_press_opens_that_very_market(
     assert went[0] == ("pages/markets/live.py", link | {"h": "10"})
 
 
+def test_a_followed_market_is_named_as_people_write_its_exchange() -> None:
+    assert pane_markets.title_of(MarketSource(kind="live", name="kraken/BTC/USD:USD")) == "BTC/USD:USD · Kraken"
+    names = {key: pane_markets.title_of_feed(key) for key in ("live/okx/BTC/USDT", "live/no_such/X/Y~abc", "simulated/3~abc")}
+    assert list(names.values()) == ["BTC/USDT · OKX", "X/Y · no_such", "simulated/3"]
+
+
 def test_all_that_is_played_is_paused_and_goes_on_together() -> None:
     app = opened(panes="sim:1,sim:2")
     press(app, "feed:pause")
