@@ -147,6 +147,7 @@ export class Chart {
     const points = (of, value) => of.map((row, i) => data.linePoint(row, value(row), of[i + 1]));
     const predicted = rows.filter((row) => row.predicted);
     this.count = slots.length;
+    this.depth.forget(); // before the library asks what is under the crosshair, by the slots of now
     const bids = new Map(points(rows, (row) => row.levels[2]).map((point) => [point.time, point]));
     this.bid.setData(slots.map(({ time }) => bids.get(time / 1000) ?? { time: time / 1000 }));
     this.ask.setData(points(rows, (row) => row.levels[0]));
@@ -154,7 +155,6 @@ export class Chart {
     [this.last, this.lastPredicted] = [rows.at(-1), predicted.at(-1)];
     // Without a point at or right of the view's left edge the library gives a pane no scale: `update` adds one with every row.
     for (const series of [this.zero, this.delta]) series.setData([{ time: rows.at(-1).time / 1000, value: 0 }]);
-    this.depth.forget();
     if (view) this.show(...view.map((time) => this.store.slotAt(time)));
     else this.goLive();
     this.settle();

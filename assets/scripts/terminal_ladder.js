@@ -36,7 +36,7 @@ export class Ladder {
     return fine ? fine * data.niceStep(Math.max(1, least / fine)) : tick * data.niceStep(least / tick);
   }
 
-  // One row a price row of the axis {top, perPrice, height}; `book` is the newest, `without` the place that was asked about.
+  // One row a whole price row of the axis {top, perPrice, height}; `book` is the newest, `without` the place that was asked about.
   draw(axis, { store, book, unit, traded, step, without }, format) {
     const row = store.newest;
     this.root.hidden = !row || !axis;
@@ -45,7 +45,8 @@ export class Ladder {
     const here = knownOf(row, banded && book, step, store.fine);
     const then = this.earlier.follow(store, MINUTE_MS);
     const before = then && knownOf(then.row, banded && then, step, store.fine);
-    const [first, last] = [Math.floor((axis.top - axis.height / axis.perPrice) / step) + 1, Math.ceil(axis.top / step) - 1];
+    const [bottom, top] = [axis.top - axis.height / axis.perPrice, axis.top].map((price) => price / step);
+    const [first, last] = [Math.ceil(bottom + 0.5), Math.floor(top - 0.5)]; // whole ones
     const places = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => last - i);
     this.fit(places.length, step * axis.perPrice);
     const largest = Math.max(...places.map((place) => here.resting(place)), 1e-12);

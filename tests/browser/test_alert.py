@@ -45,7 +45,9 @@ def test_alerts_are_set_go_off_once_and_are_kept(new_page: NewPage, app: AppServ
     expect(listed).to_have_count(2)
     form.get_by_role("button", name="Close").click()
     line = page.locator(".terminal-alert")
-    expect(line).to_have_text(re.compile(r"^NEXO/USDT: (Up|Down|Stationary), at least 1.0%, for 2 s$"), timeout=PATIENCE_MS)
+    expect(line).to_have_text(
+        re.compile(r"^NEXO/USDT · Binance spot: (Up|Down|Stationary), at least 1.0%, for 2 s$"), timeout=PATIENCE_MS
+    )
     assert page.evaluate("noted.shown") == line.all_text_contents() and page.evaluate("noted.tones") == 3  # one when each was set
     seen = page.evaluate("document.querySelector('.terminal').terminal.store.step")
     page.wait_for_function(

@@ -53,6 +53,8 @@ class SparseKraken(TradingKraken):
             side.clear()
             side.update({600_000 + sign * int(at): self._size() for at in np.cumsum(self._random.integers(1, 14, 140))})
 
+        self.halted = False
+
     def step(self, levels: range | None = None) -> str:
         before = self.view()
         for side in (self.asks, self.bids):
@@ -61,8 +63,8 @@ class SparseKraken(TradingKraken):
         return self.changed_since(before)
 
     async def trade_on(self) -> None:
-        """Changes and trades, ten a second, once somebody listens."""
-        while True:
+        """Changes and trades, ten a second, once somebody listens, until it is halted."""
+        while not self.halted:
             await asyncio.sleep(0.1)
             if self.sockets:
                 await self.send(self.step())
@@ -123,7 +125,8 @@ def test_what_is_drawn_of_a_followed_market_is_what_its_exchange_sent(
         "() => document.querySelector('.terminal')?.terminal.store.trades.length > 40 && document.querySelector('.terminal-tape')"
     )
     page.locator(".terminal-tape").scroll_into_view_if_needed()
-    trading.cancel()
+    venue.halted = True
+    trading.result(10)
     asks, bids = ([(price / 10, size / 1000) for price, size in side] for side in venue.best(DEEP))
     page.wait_for_function(SETTLED, arg=[asks[0][0], bids[0][0], len(venue.traded)])
     page.wait_for_timeout(600)  # the row of the last change, which may have been of a size alone
