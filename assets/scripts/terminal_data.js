@@ -123,7 +123,9 @@ export class MarketData {
   tradesBetween(from, to) {
     let first = this.trades.length;
     while (first > 0 && this.trades[first - 1].time >= from - LATE_MS) first -= 1;
-    return this.trades.slice(first).filter(({ time }) => time >= from && time <= to);
+    const found = [];
+    for (let i = first; i < this.trades.length; i += 1) if (this.trades[i].time >= from && this.trades[i].time <= to) found.push(this.trades[i]);
+    return found;
   }
 
   // The tape, newest first: trades, and the breaks between them at their beginning.
@@ -159,8 +161,13 @@ export class MarketData {
   flow() {
     const begin = Math.max(this.rows[this.stretch].time, this.breaks.at(-1)?.until ?? 0);
     const since = Math.ceil(begin / 1000) * 1000;
-    const trades = this.trades.filter(({ time }) => time > since);
-    return { since, trades: trades.length, delta: trades.reduce((total, trade) => total + trade.side * trade.size, 0) };
+    if (this.flowed?.since !== since || this.flowed.of !== this.trades) this.flowed = { since, of: this.trades, next: 0, trades: 0, delta: 0 };
+    const kept = this.flowed;
+    for (; kept.next < this.trades.length; kept.next += 1) {
+      const { time, side, size } = this.trades[kept.next];
+      if (time > since) [kept.trades, kept.delta] = [kept.trades + 1, kept.delta + side * size];
+    }
+    return { since, trades: kept.trades, delta: kept.delta };
   }
 }
 
@@ -240,30 +247,35 @@ export function restingByRow(row, bands, step, fine) {
 
 // Trades put into time columns and price rows, with bought and sold sizes; none is dropped.
 export function binTrades(trades, from, to, column, tick) {
-  const bins = new Map();
-  for (const trade of trades) {
-    if (trade.time < from || trade.time > to) continue;
-    const x = Math.floor(trade.time / column) * column + column / 2;
-    const price = priceRow(trade.price, tick, trade.side);
-    const key = (x - from) * 1e9 + price; // one number for both: columns are whole milliseconds, rows less than a billion
-    const bin = bins.get(key) ?? { time: x, price: price * tick, bought: 0, sold: 0, unknown: 0, count: 0 };
-    bin[trade.side > 0 ? "bought" : trade.side < 0 ? "sold" : "unknown"] += trade.size;
+  const columns = new Map();
+  let [at, bins] = [NaN];
+  for (const { time, price, size, side } of trades) {
+    if (time < from || time > to) continue;
+    const x = Math.floor(time / column) * column + column / 2;
+    if (x !== at) columns.set((at = x), (bins = columns.get(x) ?? new Map())); // trades come nearly in order
+    const row = priceRow(price, tick, side);
+    let bin = bins.get(row);
+    if (!bin) bins.set(row, (bin = { time: x, price: row * tick, bought: 0, sold: 0, unknown: 0, count: 0 }));
+    if (side > 0) bin.bought += size;
+    else if (side < 0) bin.sold += size;
+    else bin.unknown += size;
     bin.count += 1;
-    bins.set(key, bin);
   }
-  return [...bins.values()];
+  return [...columns.values()].flatMap((some) => [...some.values()]);
 }
 
 // Bought less sold size per time column.
 export function volumeDelta(trades, from, to, column) {
   const sums = new Map();
-  for (const trade of trades) {
-    if (trade.time < from || trade.time > to) continue;
-    const x = Math.floor(trade.time / column) * column + column / 2;
-    sums.set(x, (sums.get(x) ?? 0) + trade.side * trade.size);
+  let [at, sum] = [NaN];
+  for (const { time, side, size } of trades) {
+    if (time < from || time > to) continue;
+    const x = Math.floor(time / column) * column + column / 2;
+    if (x !== at) sums.set((at = x), (sum = sums.get(x) ?? { of: 0 }));
+    sum.of += side * size;
   }
   const x = [...sums.keys()].sort((a, b) => a - b);
-  return { x, y: x.map((time) => sums.get(time)) };
+  return { x, y: x.map((time) => sums.get(time).of) };
 }
 
 // Bought less sold size at the end of each time column, summed since the last hole; what was traded in a hole is no part of it.

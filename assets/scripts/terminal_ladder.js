@@ -67,7 +67,7 @@ export class Ladder {
       share(line.children[1], Math.min(1, resting / largest));
     });
     put(this.caption, [fillIn(this.labels.ladder, { step: format.price(step) }), unit].filter(Boolean).join(" · "));
-    this.caption.style.top = `${axis.height}px`;
+    this.caption.style.transform = `translateY(${axis.height.toFixed(0)}px)`;
   }
 
   // So many rows, so high.
