@@ -9,9 +9,6 @@ import streamlit as st
 
 from core import checkpoints
 from core.device import use_one_thread
-from core.explain import faithfulness
-from core.explain.attribution import Report, unreported
-from core.explain.faithfulness import Curves
 from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
@@ -24,8 +21,6 @@ from core.vision.preprocessing import Recipe
 from core.vision.walkthrough import ViTWalkthrough
 from pages.shared.kept_results import Hashes, kept
 
-EVIDENCE_SHARE: Final = 0.7
-"""Of the time of deletion curves, that for the importance before them."""
 HASHES: Final[Hashes] = {
     Classifier: lambda classifier: classifier.fingerprint,
     PictureAnalysis: lambda analysis: (analysis.classifier.fingerprint, analysis.image.tobytes()),
@@ -76,21 +71,10 @@ def _loaded(name: str, folder: Path, card_digest: str) -> Classifier:  # the dig
 
 analyse = kept(256, HASHES)(analyses.analyse)
 relevance = kept(128, HASHES)(PictureAnalysis.relevance)
-explained = kept(128, HASHES)(evidence.explain_picture)
-"""Some seconds for a photograph."""
 losses = kept(128, HASHES)(opening.losses)
 """A third of a second for a photograph, but for the one that the page opens with."""
 needed = kept(64, HASHES)(evidence.patches_needed)
 prepare = kept(256, HASHES)(opening.prepare)
-
-
-@kept(128, HASHES)
-def deletion_curves(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> Curves:
-    """One class's probability while patches are deleted in each method's order; the importance takes most of the time."""
-    importance = explained(analysis, label, report=lambda share: report(EVIDENCE_SHARE * share))
-    return faithfulness.deletion_curves(
-        importance, batch=analysis.classifier.batch, report=lambda share: report(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share)
-    )
 
 
 @kept(32, HASHES)

@@ -86,12 +86,7 @@ def below(
     elif view == "tokens":
         tokens.draw_steps(analysis.classifier, prepared.image)
     elif view == "truth":
-        faithfulness_view.draw_faithfulness(
-            "vit",
-            checkpoint=analysis.classifier.card,
-            here=lambda report: cached_results.deletion_curves(analysis, analysis.likeliest, report=report),
-            unit=_("patches"),
-        )
+        faithfulness_view.draw_faithfulness("vit", checkpoint=analysis.classifier.card, unit=_("patches"))
     elif view == "training":
         training.draw_training(analysis.classifier)
     else:

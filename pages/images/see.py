@@ -88,7 +88,7 @@ def body() -> None:
     elif view == "pair":
         beside(picture)
     elif view == "truth":
-        faithfulness_view.draw_faithfulness("sight", checkpoint=SIGHT_CARD, here=None, unit=_("patches"))
+        faithfulness_view.draw_faithfulness("sight", checkpoint=SIGHT_CARD, unit=_("patches"))
     if same := {name: st.query_params[name] for name in (SET, PHOTO) if name in st.query_params}:
         query = {"from": "upload", **same} if SET in same else same
         st.page_link("pages/images/classify.py", label=_("Is it a garment?"), icon=":material/checkroom:", query_params=query)

@@ -87,7 +87,7 @@ def draw(source: WindowSource) -> None:
     if view == "inputs":
         attention_inputs.details(window, answered, explained)
     elif view == "truth":
-        attention_inputs.faithfulness(window, answered, explained)
+        faithfulness_view.draw_faithfulness("tlob", checkpoint=answered.predictor.card, unit=_("moments"))
     else:
         st.markdown(prose("attention_weights"))
         st.markdown(prose("attention_reading"))

@@ -6,8 +6,7 @@ from typing import Final, NamedTuple, cast
 import streamlit as st
 
 from core.explain import summaries
-from core.explain.attribution import Attribution, GradientError, Report
-from core.explain.faithfulness import Curves
+from core.explain.attribution import Attribution, GradientError
 from core.figures import attribution as figures
 from core.market.features import input_names
 from core.market.labels import LabelKind
@@ -17,7 +16,7 @@ from pages.markets import cached_results
 from pages.markets.cached_results import WindowAnswer
 from pages.markets.class_names import class_names
 from pages.markets.live_controls import horizon_name
-from pages.shared import faithfulness_view, url_state
+from pages.shared import url_state
 from pages.shared.language import _, number, percent, prose_section, significant
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -104,15 +103,3 @@ def _sentence(attribution: Attribution, names: Sequence[str]) -> str:
     sums = attribution.values.sum(axis=0)
     parts = [f"{names[index]} ({number(float(sums[index]), 4, sign=True)})" for index, _size in summaries.strongest(abs(sums), 5)]
     return _("Over the whole window these moved it most: {inputs}.").format(inputs=", ".join(parts))
-
-
-def faithfulness(window: FrozenWindow, answer: WindowAnswer, explained: Explained) -> None:
-    """Deletion curves of one window, beside those of the bundled sample."""
-
-    def here(_report: Report) -> Curves | None:
-        try:
-            return cached_results.deletions(window, explained.head, explained.label)
-        except GradientError:
-            return None
-
-    faithfulness_view.draw_faithfulness("tlob", checkpoint=answer.predictor.card, here=here, unit=_("moments"))

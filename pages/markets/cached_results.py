@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from attention_light.rollout import rollout
 from core import checkpoints
-from core.explain import attribution, erasing, faithfulness
+from core.explain import attribution, erasing
 from core.explain.attribution import Attribution, Report
 from core.explain.erasing import Needed
-from core.explain.faithfulness import Curves, ExplainedInput
+from core.explain.faithfulness import ExplainedInput
 from core.market import evidence
 from core.market import predictor as predictors
 from core.market.predictor import MarketCard, Predictor
@@ -96,12 +96,6 @@ def explained(window: FrozenWindow, head: int, label: int) -> ExplainedInput:
         As `answer`.
     """
     return evidence.explain_window(*_fitting(window), window.levels, head=head, label=label)
-
-
-@kept(64, HASHES)
-def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
-    """Deletion curves of the same, moment by moment."""
-    return faithfulness.deletion_curves(explained(window, head, label))
 
 
 @kept(64, HASHES)

@@ -1,21 +1,16 @@
-"""The view of deletion curves, the same for every model: of this input, and mean curves of the bundled sample."""
+"""The view of deletion curves, the same for every model: means over the bundled sample, and what they say of each measure."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.explain import faithfulness
-from core.explain.attribution import Report
-from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Finding, FindingError
+from core.explain.faithfulness import RANDOM, FaithfulnessVerdict, Finding, FindingError
 from core.figures import faithfulness as figures
 from pages.shared import controls
 from pages.shared.language import _, number, percent, prose
 from pages.shared.live_plot import live_plot
-
-OfThisInput = Callable[[Report], Curves | None]
-"""Curves of one input; may tell how far it is."""
 
 
 def method_names() -> dict[str, str]:
@@ -31,42 +26,32 @@ def method_names() -> dict[str, str]:
     }
 
 
-def draw_faithfulness(
-    model: str, *, checkpoint: dict[str, Any], here: Callable[[Report], Curves | None] | None, unit: str
-) -> None:
+def draw_faithfulness(model: str, *, checkpoint: dict[str, Any], unit: str) -> None:
     """The view.
 
     Args:
         model: "tlob", "vit", "iiga" or "sight"; chooses the text on what is deleted.
         checkpoint: the model's card.
-        here: computes this input's curves, None where there is nothing to explain, after which the caller shows a notice. Without
-            it the sample stands alone.
         unit: translated name of the parts: "patches", "moments", "frames".
     """
     st.markdown(prose("truth"))
     st.markdown(prose(f"truth_{model}"))
-    names = method_names() | {RANDOM: _("By chance")}
+    finding = _finding(checkpoint)
+    if finding is None:
+        return
     left, right = st.columns(2)
-    if here is not None:
-        with left:
-            _this_input(here, names, unit)
-    with left if here is None else right:
-        finding = _finding(checkpoint)
-        if finding is not None:
-            st.markdown(_("**Mean of {count} bundled inputs**").format(count=number(finding.samples)))
-            _curves(finding.curves, names, unit=unit, key="truth_sample", alt=_("Mean deletion curves of the sample."))
-            st.caption(_("Measured by `{command}`.").format(command=finding.command))
-    if finding is not None:
+    with left:
+        st.markdown(_("**Mean of {count} bundled inputs**").format(count=number(finding.samples)))
+        live_plot(
+            figures.curves_figure(finding.curves, method_names() | {RANDOM: _("By chance")}, parts=unit, keep="truth_sample"),
+            key="truth_sample",
+            height=360,
+            filename="truth-sample",
+            alt=_("Mean deletion curves of the sample."),
+        )
+        st.caption(_("Measured by `{command}`.").format(command=finding.command))
+    with right:
         _verdict(finding)
-
-
-def _this_input(here: OfThisInput, names: dict[str, str], unit: str) -> None:
-    st.markdown(_("**This input**"))
-    with st.spinner(_("Asking again without one part after another…"), show_time=True), controls.progress("") as report:
-        mine = here(report)
-    if mine is not None:
-        _curves(mine, names, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
-        st.caption(_areas(mine))
 
 
 def _finding(card: dict[str, Any]) -> Finding | None:
@@ -82,25 +67,6 @@ def _finding(card: dict[str, Any]) -> Finding | None:
         sentence = _("The bundled sample has not been measured with these weights: run `{command}`.").format(command=command)
         controls.notice("stale" if finding else "empty", sentence)
     return finding
-
-
-def _curves(curves: Curves, names: dict[str, str], *, unit: str, key: str, alt: str) -> None:
-    live_plot(
-        figures.curves_figure(curves, names, parts=unit, keep=key),
-        key=key,
-        height=360,
-        filename=key.replace("_", "-"),
-        alt=alt,
-    )
-
-
-def _areas(curves: Curves) -> str:
-    names = method_names()
-    ranked = sorted((method for method in curves.answers if method in names), key=curves.area)
-    areas = ", ".join(f"{names[method]} {number(curves.area(method), 3)}" for method in ranked)
-    return _("Area under each curve, the best method first: {areas}; by chance {chance}.").format(
-        areas=areas, chance=number(curves.area(RANDOM), 3)
-    )
 
 
 def _verdict(finding: Finding) -> None:

@@ -10,7 +10,7 @@ from core import checkpoints
 from core.explain import erasing, faithfulness
 from core.explain.attribution import Report
 from core.explain.erasing import Needed
-from core.explain.faithfulness import Curves, ExplainedInput
+from core.explain.faithfulness import ExplainedInput
 from core.figures import film as films
 from core.figures import strip as strips
 from core.figures.pictures import data_url
@@ -114,12 +114,6 @@ def rest_of(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...]) -> Reco
 def explained(recogniser: Recogniser, clip: Clip, *, frame: int, label: int, hidden: tuple[int, ...] = ()) -> ExplainedInput:
     """Importance of each frame for one label at one frame, by every method; about a second for a clip of 80 frames."""
     return evidence.explain_frame(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker, hidden=hidden)
-
-
-@kept(64, HASHES)
-def curves(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Curves:
-    """Deletion curves of the same."""
-    return faithfulness.deletion_curves(explained(recogniser, clip, frame=frame, label=label))
 
 
 def counted(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...] = ()) -> list[tuple[str, Any]]:

@@ -6,10 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import signs as figures
-from core.signs import ctc_lab, evidence
+from core.signs import ctc_lab
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
-from pages.shared import controls, faithfulness_view, url_state
+from pages.shared import controls, faithfulness_view
 from pages.shared.language import _, duration, number, percent, size
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -40,36 +40,9 @@ def through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) -
     )
 
 
-def truth(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    """Frames deleted one after another: which measure knew what one gloss rests on."""
-    glosses = recognition.glosses
-    if not glosses:
-        controls.notice("empty", _("No gloss is read in this clip, so there is none to explain. Choose another clip."))
-        return
-    if len(recognition.seconds) > evidence.MAX_FRAMES:
-        controls.notice(
-            "stale",
-            _("This clip has {frames} frames: deletion asks the model again for every frame, up to {most}.").format(
-                frames=number(len(recognition.seconds)), most=number(evidence.MAX_FRAMES)
-            ),
-        )
-        return
-    span = _("{gloss} · {first} to {last} s")
-    options = {
-        str(place): span.format(
-            gloss=recognition.names[one.label],
-            first=number(float(recognition.seconds[one.first]), 2),
-            last=number(float(recognition.seconds[one.last]), 2),
-        )
-        for place, one in enumerate(glosses, start=1)
-    }
-    gloss = glosses[int(url_state.choice(st.selectbox, _("Gloss"), options, key="gloss", width=280)) - 1]
-    faithfulness_view.draw_faithfulness(
-        "iiga",
-        checkpoint=recogniser.card,
-        here=lambda _told: cached_results.curves(recogniser, clip, frame=gloss.peak, label=gloss.label),
-        unit=_("frames"),
-    )
+def truth(recogniser: Recogniser, _clip: Clip, _recognition: Recognition) -> None:
+    """Frames deleted one after another: which measure knows what a gloss rests on."""
+    faithfulness_view.draw_faithfulness("iiga", checkpoint=recogniser.card, unit=_("frames"))
 
 
 def numbers(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:

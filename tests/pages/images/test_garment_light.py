@@ -14,7 +14,6 @@ from core.vision.evidence import losses_without, patches_needed
 from core.vision.gallery import gallery
 from core.vision.pictures import from_pixels
 from core.vision.preprocessing import Recipe, prepare
-from pages.images import cached_results
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
 from tests.pages.scenes import scene_of
@@ -121,13 +120,3 @@ def test_what_occlusion_needs_is_shown_by_a_button(classifier: Classifier) -> No
     assert head["answer"].split()[0] in head["corner"]
     rest = analyse(classifier, painted(5, *(one + 1 for one in occlusion)))
     np.testing.assert_allclose(arrays["relevance"], rest.relevance(rest.likeliest), atol=1e-5)
-
-
-# -- the test of the measures -------------------------------------------------------------------------------------------------
-
-
-def test_the_measures_are_put_to_the_test(classifier: Classifier) -> None:
-    app = opened(item="5", inside="truth")
-    one = reading(classifier, 5)
-    curves = cached_results.deletion_curves(one, one.likeliest)
-    assert f"{curves.area('occlusion'):.3f}" in words(app)

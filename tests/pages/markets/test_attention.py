@@ -182,26 +182,9 @@ def test_names_say_what_a_map_relates_and_the_documents_word_stands_beside_once(
     assert "Attention weights are not explanations by themselves" in text
 
 
-def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(faithfulness, "FOLDER", tmp_path)
-    app = opened(second="60", view="truth")
-    shown = words(app)
-    assert "The bundled sample has not been measured with these weights" in shown
-    window = answers_window(60.0)
-    answer = cached_results.answer(window)
-    predictor = answer.predictor
-    head = predictor.heads.index(next(one for one in predictor.heads if one[0] == "forward"))  # the page opens on it (D24)
-    curves = cached_results.deletions(window, head, answer.likeliest[head])
-    assert f"{curves.area('occlusion'):.3f}" in shown
-    start = float(answer.probabilities[head][answer.likeliest[head]])
-    for method, values in curves.answers.items():
-        assert abs(values[0] - start) < 5e-4, method  # float32, logits times 20
-    assert curves.area("occlusion") <= curves.area("random") + 1e-6
-
-
 def test_curves_of_other_weights_are_called_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     window = answers_window(60.0)
-    curves = cached_results.deletions(window, 0, cached_results.answer(window).likeliest[0])
+    curves = faithfulness.deletion_curves(cached_results.explained(window, 0, cached_results.answer(window).likeliest[0]))
     faithfulness.write("tlob", "0" * 64, "python -m core faithful tlob", [curves, curves], folder=tmp_path)
     monkeypatch.setattr(faithfulness, "FOLDER", tmp_path)
     shown = words(opened(second="60", view="truth"))
