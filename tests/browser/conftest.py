@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, CDPSession, ConsoleMessage, Error, Page, Request, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core.market.store.places import FOLDER_VARIABLE
@@ -25,8 +26,7 @@ EXPECTED = (
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--no-first-run", "--disable-quic", "--disable-dev-shm-usage",
-    "--renderer-process-limit=1",  # pages of one profile share what Chromium has compiled: a fifth less time for each
-    "--js-flags=--no-opt",  # no page lives as long as the optimising compiler takes to pay: a tenth less
+    "--renderer-process-limit=1",  # tabs of one profile share what Chromium has compiled: a fifth less time for a second one
 ]  # fmt: skip
 
 
@@ -66,16 +66,21 @@ class Watch:
     def __init__(self) -> None:
         self.problems: list[str] = []
         self.servers: dict[str, tuple[AppServer, int]] = {}
+        self.pages: list[Page] = []
+        self.heard = {"console": self._console, "pageerror": self._page_error, "request": self._request}
 
     def page(self, page: Page) -> None:
-        page.on("console", self._console)
-        page.on("pageerror", lambda error: self._add(f"page error: {error}"))
-        page.on("request", self._request)
+        self.pages.append(page)
+        for event, told in self.heard.items():
+            page.on(event, told)
 
     def server(self, server: AppServer) -> None:
         self.servers.setdefault(server.url, (server, len(server.errors())))
 
     def check(self) -> None:
+        for page, (event, told) in itertools.product(self.pages, self.heard.items()):
+            if not page.is_closed():
+                page.remove_listener(event, told)
         for server, before in self.servers.values():
             self.problems += [f"server log: {error}" for error in server.errors()[before:]]
         assert not self.problems, "\n".join(self.problems)
@@ -83,6 +88,9 @@ class Watch:
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self._add(f"console: {message.text} ({message.location.get('url', '')})")
+
+    def _page_error(self, error: Error) -> None:
+        self._add(f"page error: {error}")
 
     def _request(self, request: Request) -> None:
         if not re.match(r"(https?|wss?)://(localhost|127\.0\.0\.1)[:/]|data:|blob:|about:|file:", request.url):
@@ -100,82 +108,135 @@ def watch() -> Iterator[Watch]:
     watch.check()
 
 
+FORGET: Final = """() => {
+  try {
+    sessionStorage.clear();
+    localStorage.clear();
+  } catch {} // about:blank has none
+}"""
+
+
+class Tabs:
+    """Tabs that are lent and come back: one opens a page in half the processor time that a new one takes.
+
+    What a page left is cleared: its storage, history, routes, window and media. Whoever adds scripts to a tab closes it.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.profiles: dict[str, BrowserContext] = {}
+        self.free: dict[str, list[Page]] = {}
+        self.lent: dict[Page, tuple[str, CDPSession]] = {}
+
+    def take(self, *, width: int = 1440, dark: bool = False, locale: str = "en-US", moving: bool = False) -> Page:
+        """An empty tab of a visitor, who asked for less motion unless `moving`: Streamlit's placeholders move."""
+        free = self.free.setdefault(locale, [])
+        if free:
+            page = free.pop()
+        else:
+            page = self._profile(locale).new_page()
+            self.lent[page] = locale, page.context.new_cdp_session(page)
+        page.set_viewport_size({"width": width, "height": 844 if width < 640 else 900})
+        less = "no-preference" if moving else "reduce"
+        page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion=less)
+        return page
+
+    def give_back(self, page: Page) -> None:
+        locale, session = self.lent[page]
+        try:
+            page.evaluate(FORGET)
+            page.context.clear_cookies()
+            page.mouse.move(0, 0)
+            page.unroute_all(behavior="ignoreErrors")
+            page.goto("about:blank")
+            session.send("Page.resetNavigationHistory")
+        except Error:  # closed, or what failed has left it in no state to be lent
+            page.close()
+        else:
+            self.free[locale].append(page)
+
+    def close(self) -> None:
+        for profile in self.profiles.values():
+            profile.close()
+
+    def _profile(self, locale: str) -> BrowserContext:
+        """A browser's profile, kept for all tests: what one has fetched, the next need not fetch again."""
+        if locale not in self.profiles:
+            self.profiles[locale] = self.browser.new_context(locale=locale, accept_downloads=True)
+            self.profiles[locale].set_default_timeout(60_000)
+        return self.profiles[locale]
+
+
+@pytest.fixture(scope="package")
+def tabs(chromium: Browser) -> Iterator[Tabs]:
+    tabs = Tabs(chromium)
+    yield tabs
+    tabs.close()
+
+
+@pytest.fixture
+def tab(tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    """Lends tabs with nothing in them to a test; what `watch` does with them, it decides."""
+    lent: list[Page] = []
+
+    def take(**visitor: Any) -> Page:
+        lent.append(tabs.take(**visitor))
+        return lent[-1]
+
+    yield take
+    for page in lent:
+        tabs.give_back(page)
+
+
 NewPage = Callable[..., Page]
 SamePage = Callable[..., Page]
 
 
-@pytest.fixture(scope="package")
-def contexts(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
-    """Browser profiles by their properties, kept for all tests: what one has fetched, the next need not fetch again."""
-    made: dict[tuple[object, ...], BrowserContext] = {}
-
-    def context(*, width: int, dark: bool, locale: str) -> BrowserContext:
-        key = (width, dark, locale)
-        if key not in made:
-            made[key] = chromium.new_context(
-                viewport={"width": width, "height": 844 if width < 640 else 900},
-                color_scheme="dark" if dark else "light",
-                locale=locale,
-                accept_downloads=True,
-                reduced_motion="reduce",  # drawing Streamlit's moving placeholders takes longer than the page itself
-            )
-            made[key].set_default_timeout(60_000)
-        return made[key]
-
-    yield context
-    for one in made.values():
-        one.close()
-
-
 @pytest.fixture(scope="module")
-def kept() -> Iterator[dict[str, Page]]:
+def kept(tabs: Tabs) -> Iterator[dict[str, Page]]:
     """The page, if any, that the next test of a file may go on with, by the address it was opened at."""
     pages: dict[str, Page] = {}
     yield pages
     for page in pages.values():
-        page.close()
+        tabs.give_back(page)
 
 
 @pytest.fixture
-def new_page(contexts: Callable[..., BrowserContext], watch: Watch, kept: dict[str, Page]) -> Iterator[NewPage]:
+def new_page(tabs: Tabs, watch: Watch, kept: dict[str, Page]) -> Iterator[NewPage]:
     """Makes pages, each with a session of its own: `new_page(server, "/path", width=390, dark=True, locale="es-ES")`.
 
-    What has to be there before the page is opened, `prepare` does.
+    What has to be there before the page is opened, `prepare` does; its tab is closed at the end.
     """
     pages: list[Page] = []
 
-    def make(
-        server: AppServer,
-        path: str = "/",
-        *,
-        width: int = 1440,
-        dark: bool = False,
-        locale: str = "en-US",
-        prepare: Callable[[Page], object] | None = None,
-    ) -> Page:
+    def make(server: AppServer, path: str = "/", *, prepare: Callable[[Page], object] | None = None, **visitor: Any) -> Page:
         while kept:
-            kept.popitem()[1].close()  # a page that goes on beside another costs both
-        page = contexts(width=width, dark=dark, locale=locale).new_page()
+            tabs.give_back(kept.popitem()[1])  # a page that goes on beside another costs both
+        page = tabs.take(**visitor)
         pages.append(page)
         watch.server(server)
         watch.page(page)
         if prepare is not None:
             prepare(page)
+            prepared.append(page)
         page.goto(server.url + path)
         settled(page)
         return page
 
+    prepared: list[Page] = []
     yield make
+    for page in prepared:
+        page.close()
     for page in pages:
         if page not in kept.values():
-            page.close()
+            tabs.give_back(page)
 
 
 @pytest.fixture
 def same_page(new_page: NewPage, watch: Watch, kept: dict[str, Page]) -> SamePage:
     """The page that the test before left as it was opened, by a condition in JavaScript, or else a new one.
 
-    Opening one costs five seconds of processor. After a test that leaves the page otherwise the next has one of its own.
+    After a test that leaves the page otherwise the next has one of its own.
     """
 
     def make(server: AppServer, path: str = "/", *, unchanged: str, **profile: Any) -> Page:
@@ -197,12 +258,7 @@ def page(new_page: NewPage, app: AppServer) -> Page:
 
 
 GO = "(to) => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }"
-"""Opens another page in the same tab, as the browser's own arrows do: a new tab takes three seconds of processor more."""
-
-
-def moving(page: Page) -> None:
-    """Page as it is for who did not ask for less motion."""
-    page.emulate_media(reduced_motion="no-preference")
+"""Opens another page of the app that is open, as the browser's own arrows do: a third of what loading the app again takes."""
 
 
 def navigate(page: Page, section: str, title: str) -> None:

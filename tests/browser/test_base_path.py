@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage, navigate, settled
+from tests.browser.conftest import GO, NewPage, navigate, settled
 from tests.browser.reader import PATIENCE_MS, drawn, stat
 from tests.browser.server import ROOT, AppServer, serve
 
@@ -39,7 +39,7 @@ def test_pages_streams_scripts_and_the_search_stand_under_the_path(new_page: New
     drawn(page, '[data-key="steps_raw"]')
     page.locator('[data-key="steps_raw"] tbody td').first.click()
     expect(page.locator("#matrix-origin .katex math")).to_have_count(1, timeout=PATIENCE_MS)
-    page.goto(under.url + "/optimisers")
+    page.evaluate(GO, f"{BASE}/optimisers")
     drawn(page, ".st-key-surface_plot .live-plot")
     button = page.locator(".st-key-search button").first  # Streamlit makes a second one, which it hides where screens are wide
     expect(button).to_be_visible(timeout=PATIENCE_MS)
@@ -54,18 +54,15 @@ def test_pages_streams_scripts_and_the_search_stand_under_the_path(new_page: New
     expect(page).to_have_url(f"{under.url}/live", timeout=PATIENCE_MS)
 
 
-def test_an_address_that_no_page_has_shows_the_frame_and_one_sentence(chromium: Browser, under: AppServer) -> None:
-    page = chromium.new_page()
-    try:
-        for address in ("nothing", "a/b"):
-            answer = page.goto(f"{under.url}/{address}?lang=es")
-            assert answer is not None and answer.status == 404
-            expect(page.locator("h1")).to_have_text("Aquí no hay ninguna página", timeout=PATIENCE_MS)
-            expect(page.get_by_test_id("stMain").get_by_test_id("stMarkdown").locator("p")).to_contain_text([address])
-        page.get_by_role("link", name="Attention Observatory").click()
-        expect(page).to_have_url(f"{under.url}/?lang=es", timeout=PATIENCE_MS)
-    finally:
-        page.close()
+def test_an_address_that_no_page_has_shows_the_frame_and_one_sentence(tab: Callable[..., Page], under: AppServer) -> None:
+    page = tab()
+    for address in ("nothing", "a/b"):
+        answer = page.goto(f"{under.url}/{address}?lang=es")
+        assert answer is not None and answer.status == 404
+        expect(page.locator("h1")).to_have_text("Aquí no hay ninguna página", timeout=PATIENCE_MS)
+        expect(page.get_by_test_id("stMain").get_by_test_id("stMarkdown").locator("p")).to_contain_text([address])
+    page.get_by_role("link", name="Attention Observatory").click()
+    expect(page).to_have_url(f"{under.url}/?lang=es", timeout=PATIENCE_MS)
 
 
 def test_what_is_no_page_answers_under_the_path_too(under: AppServer) -> None:
@@ -76,23 +73,20 @@ def test_what_is_no_page_answers_under_the_path_too(under: AppServer) -> None:
 
 
 def test_a_page_that_cannot_speak_is_spoken_for_while_it_starts_and_when_the_server_is_lost(
-    chromium: Browser, under: AppServer
+    tab: Callable[..., Page], under: AppServer
 ) -> None:
     """The last test of this file: it interrupts the server with a page open, and no process of the server's outlives it."""
-    page = chromium.new_page()
-    try:
-        page.route("**/_stcore/host-config", lambda _: None)  # never answered
-        page.goto(f"{under.url}/?lang=es")
-        expect(page.locator("#frame-notice")).to_contain_text("La página está arrancando", timeout=PATIENCE_MS)
-        page.unroute("**/_stcore/host-config")
-        page.goto(under.url)
-        settled(page)
-        expect(page.locator("#frame-notice")).to_be_hidden()
-        children = psutil.Process(under.process.pid).children(recursive=True)
-        under.stop()
-        assert not under.errors()
-        assert not [child for child in children if child.is_running()]
-        expect(page.locator("#frame-notice")).to_contain_text("The server is lost", timeout=PATIENCE_MS)
-        expect(page.get_by_text("streamlit run")).to_be_hidden()
-    finally:
-        page.close()
+    page = tab()
+    page.route("**/_stcore/host-config", lambda _: None)  # never answered
+    page.goto(f"{under.url}/?lang=es")
+    expect(page.locator("#frame-notice")).to_contain_text("La página está arrancando", timeout=PATIENCE_MS)
+    page.unroute("**/_stcore/host-config")
+    page.goto(under.url)
+    settled(page)
+    expect(page.locator("#frame-notice")).to_be_hidden()
+    children = psutil.Process(under.process.pid).children(recursive=True)
+    under.stop()
+    assert not under.errors()
+    assert not [child for child in children if child.is_running()]
+    expect(page.locator("#frame-notice")).to_contain_text("The server is lost", timeout=PATIENCE_MS)
+    expect(page.get_by_text("streamlit run")).to_be_hidden()

@@ -18,7 +18,7 @@ from core.vision import seen_samples
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import decode
 from core.vision.sight_files import SIGHT_FILES
-from tests.browser.conftest import ARGUMENTS, GO, NewPage, Watch, settled
+from tests.browser.conftest import ARGUMENTS, GO, NewPage, Tabs, Watch, settled
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 from tests.browser.test_images import STAGE
@@ -26,7 +26,7 @@ from tests.browser.test_images import STAGE
 SIZE = (640, 480)
 
 
-def y4m(pictures: list[Image.Image], path: Path) -> Path:
+def y4m(pictures: list[Image.Image], path: Path) -> None:
     """A film of ten pictures a second, as Chromium's pretended camera plays it over and over: planes of 4:2:0 luma and chroma."""
     film = f"YUV4MPEG2 W{SIZE[0]} H{SIZE[1]} F10:1 Ip A1:1 C420jpeg\n".encode()
     for picture in pictures:
@@ -36,39 +36,43 @@ def y4m(pictures: list[Image.Image], path: Path) -> Path:
         luma, *chroma = (np.asarray(plane) for plane in sheet.convert("YCbCr").split())
         film += b"FRAME\n" + luma.tobytes() + b"".join(plane[::2, ::2].tobytes() for plane in chroma)
     path.write_bytes(film)
-    return path
 
 
-Filming = Callable[[Path, str], Page]
+Filming = Callable[[list[Image.Image], str], Page]
+
+
+@pytest.fixture(scope="module")
+def camera(chromium: Browser, chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Tabs, Path]]:
+    """Tabs of a browser whose camera shows the film of this file, as it is when the camera is started."""
+    film = tmp_path_factory.mktemp("camera") / "film.y4m"
+    pretend = ["--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
+    arguments = [*ARGUMENTS, *pretend, f"--use-file-for-fake-video-capture={film}"]
+    browser = chromium.browser_type.launch(executable_path=chromium_path, args=arguments)
+    yield Tabs(browser), film
+    browser.close()
 
 
 @pytest.fixture
-def filming(chromium: Browser, chromium_path: str, app: AppServer, watch: Watch) -> Iterator[Filming]:
-    """Opens a page in a browser whose camera shows a film."""
-    browsers: list[Browser] = []
+def filming(camera: tuple[Tabs, Path], app: AppServer, watch: Watch) -> Iterator[Filming]:
+    """Opens a page before whose camera a picture is held."""
+    tabs, film = camera
+    page = tabs.take()
 
-    def opened(film: Path, path: str) -> Page:
-        pretend = ["--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
-        browser = chromium.browser_type.launch(
-            executable_path=chromium_path, args=[*ARGUMENTS, *pretend, f"--use-file-for-fake-video-capture={film}"]
-        )
-        browsers.append(browser)
-        page = browser.new_page(viewport={"width": 1440, "height": 900}, locale="en-US")
+    def opened(pictures: list[Image.Image], path: str) -> Page:
+        y4m(pictures, film)
         watch.server(app)
         watch.page(page)
         page.goto(app.url + path)
         return page
 
     yield opened
-    for browser in browsers:
-        browser.close()
+    tabs.give_back(page)
 
 
 @pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
-def test_a_garment_before_the_camera_is_lit_and_a_still_is_ranked(filming: Filming, tmp_path: Path) -> None:
+def test_a_garment_before_the_camera_is_lit_and_a_still_is_ranked(filming: Filming) -> None:
     trousers = next(one for one in photograph_gallery() if one.kind == "pants")
-    film = y4m([Image.fromarray(decode(trousers.data).rgb)] * 5, tmp_path / "film.y4m")
-    page = filming(film, "/classify?from=camera")
+    page = filming([Image.fromarray(decode(trousers.data).rgb)] * 5, "/classify?from=camera")
     page.get_by_role("button", name="Start the camera").click(timeout=PATIENCE_MS)
     expect(page.locator(".live-signs-answer")).to_contain_text("% stands out", timeout=PATIENCE_MS)
     page.get_by_role("button", name="Take this picture").click()
@@ -83,12 +87,12 @@ def test_a_garment_before_the_camera_is_lit_and_a_still_is_ranked(filming: Filmi
     expect(page.locator(".st-key-front_ask .front-answer")).to_contain_text("Trousers", timeout=PATIENCE_MS)
 
 
-def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_path: Path) -> None:
+def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming) -> None:
     clip = next(one for one in samples.clip_samples() if one.glosses == ("3", "1", "4"))
     recogniser = load_recogniser(HANDS)
     frames = read_video(clip.path.read_bytes(), size=recogniser.image_size, fps=8).frames
     still = frames[int(recogniser.log_probabilities(frames)[:, recogniser.vocabulary.index["1"]].argmax())]
-    page = filming(y4m([Image.fromarray(still)] * 5, tmp_path / "film.y4m"), "/recognise")
+    page = filming([Image.fromarray(still)] * 5, "/recognise")
     page.get_by_role("button", name="Camera", exact=True).click(timeout=PATIENCE_MS)  # and it starts
     live = page.locator(".live-signs")
     expect(live).to_have_attribute("data-hands", "1", timeout=PATIENCE_MS)
@@ -101,9 +105,9 @@ def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_p
 
 
 @pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
-def test_anything_before_the_camera_is_lit_and_a_still_is_looked_at(filming: Filming, tmp_path: Path) -> None:
+def test_anything_before_the_camera_is_lit_and_a_still_is_looked_at(filming: Filming) -> None:
     cup = Image.fromarray(seen_samples.sample("cup").rgb)
-    page = filming(y4m([cup] * 5, tmp_path / "film.y4m"), "/see")
+    page = filming([cup] * 5, "/see")
     page.get_by_role("button", name="Camera", exact=True).click(timeout=PATIENCE_MS)  # and it starts
     answer = page.locator(".live-signs-answer")
     expect(answer).to_contain_text("% stands out", timeout=PATIENCE_MS)

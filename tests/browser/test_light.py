@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from attention_light import AttentionScene, LayerMaps, LayerVectors, WordStage
 from attention_light.notebook import LightView
@@ -44,11 +44,10 @@ HOST = """([esm, css, message, parts, traits]) => {
 
 
 @pytest.fixture
-def alone(contexts: Callable[..., BrowserContext], watch: Watch) -> Iterator[Page]:
-    page = contexts(width=1440, dark=False, locale="en-US").new_page()
+def alone(tab: Callable[..., Page], watch: Watch) -> Page:
+    page = tab()
     watch.page(page)
-    yield page
-    page.close()
+    return page
 
 
 def base64(data: bytes) -> str:

@@ -28,6 +28,7 @@ ROWS = "document.querySelector('.terminal').terminal.store.rows"
 
 
 TERMINAL = "document.querySelector('.terminal').terminal"
+DARK, LIGHT = "rgb(20, 24, 29)", "rgb(251, 250, 247)"
 
 
 def stat(page: Page, name: str) -> str:
@@ -65,16 +66,21 @@ def opened(page: Page) -> Page:
     return page
 
 
-AS_OPENED = f"""() => {{
+PLAYS = f"""() => {{
     const t = document.querySelector('.terminal')?.terminal;
-    const rows = t?.store.rows ?? [];
     const seen = (selector) => document.querySelector(selector)?.checkVisibility() ?? false;
     const state = [...document.querySelectorAll('{STAT}')].find((one) => one.querySelector('dt').textContent === 'Status');
     return state?.querySelector('dd').textContent === 'Replaying' && t.config.head === 6 && seen('.terminal-ladder')
-        && !seen('.terminal-help') && rows.length > 200 && rows.at(-1).time - rows[0].time === 250 * (rows.length - 1)
-        && t.chart.follow;
+        && !seen('.terminal-help') && !/source=|with=/.test(location.search) && t.config.source.startsWith('recording/')
+        && t.store.rows.length > 200 && t.chart.follow && !document.querySelector('.terminal-alert')
+        && getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor === '{DARK}';
 }}"""
-"""Whether it plays, at its horizon and its newest row, without a jump since it was opened."""
+"""Whether it plays the recording that it opens with, at its horizon and its newest row."""
+AS_OPENED = f"""() => {{
+    const rows = document.querySelector('.terminal')?.terminal?.store.rows ?? [];
+    return ({PLAYS})() && rows.at(-1).time - rows[0].time === 250 * (rows.length - 1);
+}}"""
+"""Whether it also did so without a jump since it was opened."""
 
 
 def centre(page: Page, selector: str) -> tuple[float, float]:
@@ -85,9 +91,13 @@ def centre(page: Page, selector: str) -> tuple[float, float]:
 
 @pytest.fixture
 def live(same_page: SamePage, app: AppServer) -> Page:
-    page = opened(same_page(app, "/live", unchanged=AS_OPENED))
-    page.set_viewport_size({"width": 1440, "height": 900})
-    return page
+    return opened(same_page(app, "/live", unchanged=AS_OPENED))
+
+
+@pytest.fixture
+def playing(same_page: SamePage, app: AppServer) -> Page:
+    """A page that may have jumped."""
+    return opened(same_page(app, "/live", unchanged=PLAYS))
 
 
 def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
@@ -253,6 +263,17 @@ def test_a_double_click_draws_a_line_and_removes_it(live: Page) -> None:
     live.wait_for_url(lambda url: "lines=" not in url, timeout=PATIENCE_MS)
 
 
+def assert_written(page: Page, date: str, mid: str) -> None:
+    """The chart's date and the strip's price."""
+    page.mouse.move(*centre(page, ".terminal-plot"))
+    page.wait_for_function(f"() => {TERMINAL}.chart.titled?.includes({date!r})", timeout=PATIENCE_MS)
+    assert re.fullmatch(mid, page.locator(STAT).nth(2).locator("dd").inner_text())
+
+
+def test_dates_and_prices_are_written_as_the_reader_writes_them(live: Page) -> None:
+    assert_written(live, "Aug 8, 2024", r"6\d,\d{3}\.\d\d[05]")
+
+
 def test_the_chart_is_saved_as_a_picture_under_its_market_and_moment(live: Page) -> None:
     with live.expect_download() as given:
         live.get_by_role("button", name="Save the chart as a picture").click()
@@ -262,12 +283,6 @@ def test_the_chart_is_saved_as_a_picture_under_its_market_and_moment(live: Page)
         assert chart is not None
         assert abs(picture.width - chart["width"]) < 3
         assert len(picture.convert("RGB").getcolors(maxcolors=1 << 24) or []) > 20  # the heat map is on it
-
-
-def test_a_computer_that_slept_says_so(live: Page) -> None:
-    live.evaluate(f"{{ {TERMINAL}.awake -= 600_000; {TERMINAL}.lookAtClock(); {TERMINAL}.lookAtClock(); }}")
-    expect(live.locator(".terminal-alert")).to_have_count(1)
-    expect(live.locator(".terminal-alert")).to_have_text(re.compile(r"^This computer slept from \d\d:\d\d:\d\d to \d\d"))
 
 
 def test_the_page_does_without_plotly(live: Page) -> None:
@@ -288,16 +303,164 @@ def test_the_models_card_is_made_once_it_is_opened(live: Page) -> None:
     expect(counted).to_have_count(0, timeout=PATIENCE_MS)
 
 
-@pytest.mark.parametrize(
-    ("language", "date", "mid"), [("en", "Aug 8, 2024", r"6\d,\d{3}\.\d\d[05]"), ("es", "8 ago 2024", r"6\d\.\d{3},\d\d[05]")]
-)
-def test_dates_and_prices_are_written_as_the_reader_writes_them(
-    new_page: NewPage, app: AppServer, language: str, date: str, mid: str
-) -> None:
-    page = opened(new_page(app, f"/live?lang={language}"))
-    page.mouse.move(*centre(page, ".terminal-plot"))
-    page.wait_for_function(f"() => {TERMINAL}.chart.titled?.includes({date!r})", timeout=PATIENCE_MS)
-    assert re.fullmatch(mid, page.locator(STAT).nth(2).locator("dd").inner_text())
+def test_the_minimap_seeks_and_the_link_holds_the_moment(playing: Page) -> None:
+    minimap = playing.locator(".terminal-map")
+    minimap.click(position=place(minimap, 0.75, 0.5))
+    playing.wait_for_function(
+        "() => Math.abs(Number(document.querySelector('.terminal-map').dataset.share) - 0.75) < 0.06", timeout=PATIENCE_MS
+    )
+    playing.wait_for_url(re.compile(r"[?&]at=\d+"), timeout=PATIENCE_MS)
+
+
+def test_keys_play_change_the_horizon_and_help(playing: Page) -> None:
+    playing.locator(".terminal").focus()
+    playing.keyboard.press("4")
+    expect(playing.get_by_role("heading", name="TLOB, 25 sec ahead")).to_be_visible(timeout=PATIENCE_MS)
+    playing.wait_for_url(re.compile("h=100"), timeout=PATIENCE_MS)
+    playing.locator(".terminal").focus()
+    playing.keyboard.press("Space")
+    wait_for_status(playing, "Paused")
+    playing.locator(".terminal").focus()
+    playing.keyboard.press("?")
+    expect(playing.locator(".terminal-help")).to_be_visible()
+    for key in ("?", "3", "Space"):  # as it was
+        playing.locator(".terminal").focus()
+        playing.keyboard.press(key)
+    wait_for_status(playing, "Replaying")
+
+
+def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns(playing: Page) -> None:
+    playing.locator(".terminal").focus()
+    playing.keyboard.press("p")
+    expect(playing.locator(".terminal-ladder")).to_be_hidden(timeout=PATIENCE_MS)
+    for gone in (".terminal-map", "[data-testid=stHeader]", ".st-key-frame_controls", "[data-testid=stDataFrame]"):
+        expect(playing.locator(gone).locator("visible=true")).to_have_count(0)
+    expect(playing.get_by_role("button", name="Market", exact=True)).to_be_hidden()
+    for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .standing"):
+        expect(playing.locator(kept)).to_be_visible()
+    playing.wait_for_url(re.compile("present=true"), timeout=PATIENCE_MS)
+    playing.locator(".terminal").focus()
+    playing.keyboard.press("Space")  # keys still work
+    wait_for_status(playing, "Paused")
+    playing.get_by_role("button", name="Leave presentation (Esc)").focus()
+    playing.evaluate("document.fullscreenElement && document.exitFullscreen()")  # as the browser does at the first Esc
+    playing.keyboard.press("Escape")
+    expect(playing.locator(".terminal-ladder")).to_be_visible(timeout=PATIENCE_MS)
+    expect(playing.get_by_role("button", name="Market", exact=True)).to_be_visible()
+    playing.locator(".terminal").focus()
+    playing.keyboard.press("Space")
+    wait_for_status(playing, "Replaying")
+
+
+def test_another_source_is_a_step_of_the_history(playing: Page) -> None:
+    playing.get_by_role("button", name="Market", exact=True).click()
+    playing.get_by_role("radio", name="Simulated").or_(playing.get_by_role("button", name="Simulated")).first.click()
+    wait_for_status(playing, "Simulating")
+    playing.wait_for_url(re.compile("source=simulated"), timeout=PATIENCE_MS)
+    expect(playing.get_by_text("Pressure (-1 sell, 1 buy)")).to_be_visible()
+    playing.go_back()
+    playing.wait_for_url(lambda url: "source=" not in url, timeout=PATIENCE_MS)
+    wait_for_status(playing, "Replaying")
+
+
+def test_a_computer_that_slept_says_so(playing: Page) -> None:
+    playing.evaluate(f"{{ {TERMINAL}.awake -= 600_000; {TERMINAL}.lookAtClock(); {TERMINAL}.lookAtClock(); }}")
+    expect(playing.locator(".terminal-alert")).to_have_count(1)
+    expect(playing.locator(".terminal-alert")).to_have_text(re.compile(r"^This computer slept from \d\d:\d\d:\d\d to \d\d"))
+
+
+def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(playing: Page) -> None:
+    background = "(one => one && getComputedStyle(one).backgroundColor)(document.querySelector('[data-testid=stApp]'))"
+    assert playing.evaluate(background) == DARK  # the tests' browser prefers light
+    navigate(playing, "System", "System")
+    playing.wait_for_function(f"{background} === '{LIGHT}'", timeout=PATIENCE_MS)
+    playing.go_back()
+    playing.wait_for_function(f"{background} === '{DARK}'", timeout=PATIENCE_MS)
+    playing.evaluate("localStorage.setItem('stActiveTheme-/live-v2', JSON.stringify('Light'))")
+    playing.reload()
+    opened(playing)
+    assert playing.evaluate(background) == LIGHT
+    playing.evaluate("localStorage.removeItem('stActiveTheme-/live-v2')")
+
+
+def test_nothing_of_a_market_stands_under_the_name_of_another(playing: Page) -> None:
+    """From the recording to a live exchange without a network: the old call, score, ladder and trades go with its name."""
+    playing.get_by_role("button", name="Market", exact=True).click()
+    playing.get_by_role("radio", name="Live exchange").or_(playing.get_by_role("button", name="Live exchange")).first.click()
+    playing.wait_for_function(
+        f"() => {TERMINAL}.config.source.startsWith('live/') && !{TERMINAL}.store.rows.length", timeout=PATIENCE_MS
+    )
+    until_still(playing, "document.querySelector('.terminal').textContent")
+    expect(playing.locator(".terminal-call .called")).to_have_text("No call yet")
+    for empty in (".bar em", ".terminal-ladder .rows span"):
+        assert "".join(playing.locator(f".terminal {empty}").all_text_contents()).strip() == "", empty
+    expect(playing.locator(".terminal-tape")).to_be_hidden()
+    values = playing.locator(f"{STAT} dd").all_text_contents()[2:]  # after status and name
+    assert values == ["–"] * 5 + ["Not in training"]
+    assert not re.search(r"\d", "".join(playing.locator(f"{STAT} dt").all_text_contents()))
+
+
+def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(playing: Page) -> None:
+    playing.locator(".terminal-tape").scroll_into_view_if_needed()
+    playing.wait_for_function(f"() => {TERMINAL}.tape.inSight", timeout=PATIENCE_MS)
+    playing.evaluate(
+        f"""() => {{
+        const one = {TERMINAL};
+        const status = one.store.status;
+        one.socket.onmessage = null;  // the stream would say its own state again
+        const locked = {{ since: Date.UTC(2024, 0, 1, 14, 2, 3), short: "locked", text: "locked since {{time}}" }};
+        const at = (minute) => Date.UTC(2024, 0, 1, 12, minute);
+        const day = {{ until: at(6), runs: [[at(0), "live"], [at(2), "lagging"], [at(3), "halted"], [at(5), "asked"]] }};
+        one.config = {{ ...one.config, source: "live/x/y" }};
+        one.message({{ status, text: "", situations: [locked], day }});
+        const newest = one.store.trades.at(-1).time;
+        one.store.breaks.push({{ from: newest - 1, until: newest }});
+        one.taped = null;
+        one.request();
+    }}"""
+    )
+    expect(playing.locator('.terminal-tape [data-side="break"]')).to_have_text(re.compile("not followed$"), timeout=PATIENCE_MS)
+    status = playing.locator(STAT, has=playing.get_by_text("Status", exact=True)).locator("dd").first
+    playing.evaluate(f"""() => {{
+        const {{ store, config }} = {TERMINAL};
+        [store.status, store.heardMs] = [config.statusNames.indexOf("stale"), Date.UTC(2024, 0, 1, 14, 5, 6)];
+        {TERMINAL}.draw();
+    }}""")
+    expect(status).to_have_text(re.compile("^Silent since .*05:06$"))
+    strip = playing.locator(".terminal-day")
+    colours = strip.evaluate(
+        "c => [719, 721, 722, 723, 724, 725, 726].map((x) => [...c.getContext('2d').getImageData(x, 0, 1, 1).data].join())"
+    )
+    green, orange, red, blue = "42,154,120,255", "213,112,31,255", "194,59,59,255", "47,126,199,255"
+    assert colours == ["0,0,0,0", green, orange, red, red, blue, "0,0,0,0"]
+    playing.evaluate(f"{TERMINAL}.under.textContent = {TERMINAL}.day.wordsAt(724.5 / 1440)")
+    expect(playing.locator(".terminal-under")).to_have_text("From 12:03:00 to 12:05:00: halted.")
+    name = playing.locator(STAT, has=playing.get_by_text("Binance spot", exact=True)).locator("dd").first
+    expect(name).to_have_text("BTC/USDT · locked", timeout=PATIENCE_MS)
+
+
+def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page(app, "/live"))
+    page.get_by_role("button", name="Pause").click()
+    wait_for_status(page, "Paused")
+    page.evaluate(f"{TERMINAL}.command('seek', 258)")
+    one = find_recording(OPENS_WITH)
+    page.wait_for_function(f"() => {ROWS}.at(-1).time >= {one.start_ms + 258_000}", timeout=PATIENCE_MS)
+    found = page.evaluate(f"({{...{TERMINAL}.store.flow(), now: {ROWS}.at(-1).time, first: {ROWS}[0].time}})")
+    assert found["since"] > found["first"] + 1_000  # what was jumped over is no part of it
+    name = page.locator(STAT, has_text="Volume delta since").locator("dt").inner_text()
+    (clock,) = re.findall(r"\d\d:\d\d:\d\d", name)
+    since = int(pd.Timestamp(f"2024-08-08 {clock}", tz="UTC").timestamp() * 1e3)
+    trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])
+    there = trades[(trades.exchange_ms > since) & (trades.exchange_ms <= found["now"])]
+    truth = (there["size"] * there.side.map({"buy": 1, "sell": -1})).sum()
+    assert len(there) == found["trades"] > 500 and found["delta"] == pytest.approx(truth)
+    shown = page.locator(STAT, has_text="Volume delta since").locator("dd").inner_text()
+    assert float(shown.replace(",", "")) == pytest.approx(truth, abs=5e-4 * abs(truth) + 1e-9)
+
+
+def test_a_spanish_reader_has_his_dates_and_prices(new_page: NewPage, app: AppServer) -> None:
+    assert_written(opened(new_page(app, "/live?lang=es")), "8 ago 2024", r"6\d\.\d{3},\d\d[05]")
 
 
 def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None:
@@ -337,79 +500,6 @@ def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
     assert page.locator(STAT, has_text="No trades here").is_visible()
 
 
-def test_the_minimap_seeks_and_the_link_holds_the_moment(live: Page) -> None:
-    minimap = live.locator(".terminal-map")
-    minimap.click(position=place(minimap, 0.75, 0.5))
-    live.wait_for_function(
-        "() => Math.abs(Number(document.querySelector('.terminal-map').dataset.share) - 0.75) < 0.06", timeout=PATIENCE_MS
-    )
-    live.wait_for_url(re.compile(r"[?&]at=\d+"), timeout=PATIENCE_MS)
-
-
-def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(live: Page) -> None:
-    live.get_by_role("button", name="Pause").click()
-    wait_for_status(live, "Paused")
-    live.evaluate(f"{TERMINAL}.command('seek', 258)")
-    one = find_recording(OPENS_WITH)
-    live.wait_for_function(f"() => {ROWS}.at(-1).time >= {one.start_ms + 258_000}", timeout=PATIENCE_MS)
-    found = live.evaluate(f"({{...{TERMINAL}.store.flow(), now: {ROWS}.at(-1).time, first: {ROWS}[0].time}})")
-    assert found["since"] > found["first"] + 1_000  # what was jumped over is no part of it
-    name = live.locator(STAT, has_text="Volume delta since").locator("dt").inner_text()
-    (clock,) = re.findall(r"\d\d:\d\d:\d\d", name)
-    since = int(pd.Timestamp(f"2024-08-08 {clock}", tz="UTC").timestamp() * 1e3)
-    trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])
-    there = trades[(trades.exchange_ms > since) & (trades.exchange_ms <= found["now"])]
-    truth = (there["size"] * there.side.map({"buy": 1, "sell": -1})).sum()
-    assert len(there) == found["trades"] > 500 and found["delta"] == pytest.approx(truth)
-    shown = live.locator(STAT, has_text="Volume delta since").locator("dd").inner_text()
-    assert float(shown.replace(",", "")) == pytest.approx(truth, abs=5e-4 * abs(truth) + 1e-9)
-
-
-def test_keys_play_change_the_horizon_and_help(live: Page) -> None:
-    live.locator(".terminal").focus()
-    live.keyboard.press("4")
-    expect(live.get_by_role("heading", name="TLOB, 25 sec ahead")).to_be_visible(timeout=PATIENCE_MS)
-    live.wait_for_url(re.compile("h=100"), timeout=PATIENCE_MS)
-    live.locator(".terminal").focus()
-    live.keyboard.press("Space")
-    wait_for_status(live, "Paused")
-    live.locator(".terminal").focus()
-    live.keyboard.press("?")
-    expect(live.locator(".terminal-help")).to_be_visible()
-    for key in ("?", "3", "Space"):  # as it was
-        live.locator(".terminal").focus()
-        live.keyboard.press(key)
-    wait_for_status(live, "Replaying")
-
-
-def test_another_source_is_a_step_of_the_history(live: Page) -> None:
-    live.get_by_role("button", name="Market", exact=True).click()
-    live.get_by_role("radio", name="Simulated").or_(live.get_by_role("button", name="Simulated")).first.click()
-    wait_for_status(live, "Simulating")
-    live.wait_for_url(re.compile("source=simulated"), timeout=PATIENCE_MS)
-    expect(live.get_by_text("Pressure (-1 sell, 1 buy)")).to_be_visible()
-    live.go_back()
-    live.wait_for_url(lambda url: "source=" not in url, timeout=PATIENCE_MS)
-    wait_for_status(live, "Replaying")
-
-
-def test_nothing_of_a_market_stands_under_the_name_of_another(live: Page) -> None:
-    """From the recording to a live exchange without a network: the old call, score, ladder and trades go with its name."""
-    live.get_by_role("button", name="Market", exact=True).click()
-    live.get_by_role("radio", name="Live exchange").or_(live.get_by_role("button", name="Live exchange")).first.click()
-    live.wait_for_function(
-        f"() => {TERMINAL}.config.source.startsWith('live/') && !{TERMINAL}.store.rows.length", timeout=PATIENCE_MS
-    )
-    until_still(live, "document.querySelector('.terminal').textContent")
-    expect(live.locator(".terminal-call .called")).to_have_text("No call yet")
-    for empty in (".bar em", ".terminal-ladder .rows span"):
-        assert "".join(live.locator(f".terminal {empty}").all_text_contents()).strip() == "", empty
-    expect(live.locator(".terminal-tape")).to_be_hidden()
-    values = live.locator(f"{STAT} dd").all_text_contents()[2:]  # after status and name
-    assert values == ["–"] * 5 + ["Not in training"]
-    assert not re.search(r"\d", "".join(live.locator(f"{STAT} dt").all_text_contents()))
-
-
 def test_a_forgotten_ticket_is_asked_for_anew_and_a_market_without_rows_offers_a_recording(
     new_page: NewPage, app: AppServer
 ) -> None:
@@ -439,44 +529,6 @@ def test_a_forgotten_ticket_is_asked_for_anew_and_a_market_without_rows_offers_a
     assert page.evaluate(offered) == "recording"  # an exchange of which nothing is known yet offers one
 
 
-def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns(live: Page) -> None:
-    live.locator(".terminal").focus()
-    live.keyboard.press("p")
-    expect(live.locator(".terminal-ladder")).to_be_hidden(timeout=PATIENCE_MS)
-    for gone in (".terminal-map", "[data-testid=stHeader]", ".st-key-frame_controls", "[data-testid=stDataFrame]"):
-        expect(live.locator(gone).locator("visible=true")).to_have_count(0)
-    expect(live.get_by_role("button", name="Market", exact=True)).to_be_hidden()
-    for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .standing"):
-        expect(live.locator(kept)).to_be_visible()
-    live.wait_for_url(re.compile("present=true"), timeout=PATIENCE_MS)
-    live.locator(".terminal").focus()
-    live.keyboard.press("Space")  # keys still work
-    wait_for_status(live, "Paused")
-    live.get_by_role("button", name="Leave presentation (Esc)").focus()
-    live.evaluate("document.fullscreenElement && document.exitFullscreen()")  # as the browser does at the first Esc
-    live.keyboard.press("Escape")
-    expect(live.locator(".terminal-ladder")).to_be_visible(timeout=PATIENCE_MS)
-    expect(live.get_by_role("button", name="Market", exact=True)).to_be_visible()
-    live.locator(".terminal").focus()
-    live.keyboard.press("Space")
-    wait_for_status(live, "Replaying")
-
-
-def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) -> None:
-    background = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
-    dark, light = "rgb(20, 24, 29)", "rgb(251, 250, 247)"
-    assert live.evaluate(background) == dark  # the tests' browser prefers light
-    navigate(live, "System", "System")
-    live.wait_for_function(f"{background} === '{light}'", timeout=PATIENCE_MS)
-    live.go_back()
-    live.wait_for_function(f"{background} === '{dark}'", timeout=PATIENCE_MS)
-    live.evaluate("localStorage.setItem('stActiveTheme-/live-v2', JSON.stringify('Light'))")
-    live.reload()
-    opened(live)
-    assert live.evaluate(background) == light
-    live.evaluate("localStorage.removeItem('stActiveTheme-/live-v2')")
-
-
 @pytest.mark.timeout(500)
 def test_reasons_stand_beside_the_answer_and_a_pressed_price_asks_for_one_without_it(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/live?source=recording&rec=binance_spot_nexousdt_2024-07-24")
@@ -491,42 +543,3 @@ def test_reasons_stand_beside_the_answer_and_a_pressed_price_asks_for_one_withou
     expect(reasons.locator(".without")).to_contain_text(re.compile("instead of|hardly|nothing to take"), timeout=PATIENCE_MS)
     page.keyboard.press("Escape")
     expect(reasons.locator(".without")).to_have_text("")
-
-
-def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -> None:
-    live.locator(".terminal-tape").scroll_into_view_if_needed()
-    live.wait_for_function(f"() => {TERMINAL}.tape.inSight", timeout=PATIENCE_MS)
-    live.evaluate(
-        f"""() => {{
-        const one = {TERMINAL};
-        const status = one.store.status;
-        one.socket.onmessage = null;  // the stream would say its own state again
-        const locked = {{ since: Date.UTC(2024, 0, 1, 14, 2, 3), short: "locked", text: "locked since {{time}}" }};
-        const at = (minute) => Date.UTC(2024, 0, 1, 12, minute);
-        const day = {{ until: at(6), runs: [[at(0), "live"], [at(2), "lagging"], [at(3), "halted"], [at(5), "asked"]] }};
-        one.config = {{ ...one.config, source: "live/x/y" }};
-        one.message({{ status, text: "", situations: [locked], day }});
-        const newest = one.store.trades.at(-1).time;
-        one.store.breaks.push({{ from: newest - 1, until: newest }});
-        one.taped = null;
-        one.request();
-    }}"""
-    )
-    expect(live.locator('.terminal-tape [data-side="break"]')).to_have_text(re.compile("not followed$"), timeout=PATIENCE_MS)
-    status = live.locator(STAT, has=live.get_by_text("Status", exact=True)).locator("dd").first
-    live.evaluate(f"""() => {{
-        const {{ store, config }} = {TERMINAL};
-        [store.status, store.heardMs] = [config.statusNames.indexOf("stale"), Date.UTC(2024, 0, 1, 14, 5, 6)];
-        {TERMINAL}.draw();
-    }}""")
-    expect(status).to_have_text(re.compile("^Silent since .*05:06$"))
-    strip = live.locator(".terminal-day")
-    colours = strip.evaluate(
-        "c => [719, 721, 722, 723, 724, 725, 726].map((x) => [...c.getContext('2d').getImageData(x, 0, 1, 1).data].join())"
-    )
-    green, orange, red, blue = "42,154,120,255", "213,112,31,255", "194,59,59,255", "47,126,199,255"
-    assert colours == ["0,0,0,0", green, orange, red, red, blue, "0,0,0,0"]
-    live.evaluate(f"{TERMINAL}.under.textContent = {TERMINAL}.day.wordsAt(724.5 / 1440)")
-    expect(live.locator(".terminal-under")).to_have_text("From 12:03:00 to 12:05:00: halted.")
-    name = live.locator(STAT, has=live.get_by_text("Binance spot", exact=True)).locator("dd").first
-    expect(name).to_have_text("BTC/USDT · locked", timeout=PATIENCE_MS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import NewPage, SamePage
-from tests.browser.reader import PATIENCE_MS, frames, until_still
+from tests.browser.reader import frames, until_still
 from tests.browser.server import AppServer
 
 MOVING = ".st-key-moving .live-plot"
@@ -191,9 +192,8 @@ def test_a_click_reaches_python(plots_page: Page) -> None:
     expect(plots_page.get_by_text("clicked: ")).not_to_have_text("clicked: nothing", timeout=20_000)
 
 
-def test_a_plot_has_its_place_before_its_script_has_come(chromium: Browser, plots: AppServer) -> None:
-    page = chromium.new_page()
-    page.set_default_timeout(PATIENCE_MS)
+def test_a_plot_has_its_place_before_its_script_has_come(tab: Callable[..., Page], plots: AppServer) -> None:
+    page = tab()
     held: list[Route] = []
     page.route("**/assets/scripts/*live_plot*", lambda route: held.append(route))
     with page.expect_request("**/assets/scripts/*live_plot*"):
@@ -207,11 +207,10 @@ def test_a_plot_has_its_place_before_its_script_has_come(chromium: Browser, plot
         route.continue_()
     page.wait_for_selector(f"{MOVING}[data-updates]")
     assert before == pytest.approx(said.evaluate(below), abs=1) and before > 320
-    page.close()
 
 
-def test_without_the_library_the_place_says_so(chromium: Browser, plots: AppServer) -> None:
-    page = chromium.new_page()  # unwatched: a failed request is what is asked for here
+def test_without_the_library_the_place_says_so(tab: Callable[..., Page], plots: AppServer) -> None:
+    page = tab()  # unwatched: a failed request is what is asked for here
     asked: list[str] = []
     page.route(
         "**/assets/scripts/vendor/plotly-cartesian.min.js*", lambda route: (asked.append(route.request.url), route.abort())
@@ -223,11 +222,10 @@ def test_without_the_library_the_place_says_so(chromium: Browser, plots: AppServ
     page.unroute("**/assets/scripts/vendor/plotly-cartesian.min.js*")
     page.wait_for_selector(f"{MOVING}[data-updates]", timeout=60_000)
     expect(page.locator(f"{MOVING} .live-plot-missing")).to_have_count(0)
-    page.close()
 
 
 def test_spanish_labels(new_page: NewPage, plots: AppServer) -> None:
-    page = new_page(plots, locale="es-ES")
+    page = new_page(plots, locale="es-AR")
     page.wait_for_selector(f"{STILL}[data-updates]", timeout=60_000)
     expect(page.locator(f"{STILL} [data-title='Descargar como PNG']")).to_be_attached()
     assert page.evaluate(f"document.querySelector('{STILL} .js-plotly-plot').layout.separators") == ",."

@@ -19,7 +19,7 @@ import attention_observatory
 from core.vision.gallery import photograph_gallery
 from pages.shared.assets import PLOTLY
 from pages.shared.navigation import ENTRIES, MOVED, PageEntry
-from tests.browser.conftest import GO, NewPage, SamePage, assert_accessible, assert_fits, moving, navigate, settled
+from tests.browser.conftest import GO, NewPage, SamePage, assert_accessible, assert_fits, navigate, settled
 from tests.browser.reader import PATIENCE_MS, drawn, frames
 from tests.browser.server import ROOT, AppServer
 
@@ -77,7 +77,7 @@ def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, same
     """Narrow and dark, then wide and light; in Spanish, whose words are longer: the tests of each page open it in English."""
     query, figure = STATES.get(entry.url, ("", ""))
     title = SPANISH[entry.title].string
-    page = same_page(app, unchanged="document.querySelector('h1') !== null", width=390, dark=True, locale="es-ES")
+    page = same_page(app, unchanged="document.querySelector('h1') !== null", width=390, dark=True, locale="es-AR")
     page.evaluate(GO, address(entry) + query)
     for width, scheme in ((390, "dark"), (1440, "light")):
         page.set_viewport_size({"width": width, "height": 844 if width < 640 else 900})
@@ -133,15 +133,17 @@ def test_the_menu_shows_fifteen_pages_at_most_and_leads_to_all(new_page: NewPage
     assert len(shown) <= 15
     page = new_page(app, "/score")  # an address of old
     expect(page.locator("h1")).to_have_text("Recordings")
-    page.goto(app.url + "/learn")
-    settled(page)
+    page.evaluate(GO, "/learn")
+    expect(page.locator("h1")).to_have_text("The lecture")
     lessons = {entry.url for entry in ENTRIES if entry.under == "learn"}
     page.get_by_test_id("stPageLink-NavLink").nth(len(lessons) - 1).wait_for()
     leads = {link.get_attribute("href") or "" for link in page.get_by_test_id("stPageLink-NavLink").all()}
     assert lessons <= {link.split("?")[0].rpartition("/")[2] for link in leads}
 
 
-def test_nothing_is_sent_by_reference(new_page: NewPage, app: AppServer) -> None:
+def test_the_browser_decides_the_language_the_switch_overrides_and_nothing_is_sent_by_reference(
+    new_page: NewPage, app: AppServer
+) -> None:
     """A reference to what the browser has dropped meanwhile, as it may on a page that ticks, would stop the page for good."""
     kinds: list[str | None] = []
 
@@ -154,30 +156,26 @@ def test_nothing_is_sent_by_reference(new_page: NewPage, app: AppServer) -> None
     def listen(socket: WebSocket) -> None:
         socket.on("framereceived", note)
 
-    page = new_page(app, "/positions", prepare=lambda page: page.on("websocket", listen))
+    page = new_page(app, "/positions", locale="es-AR", prepare=lambda page: page.on("websocket", listen))
     page.wait_for_selector(".live-plot[data-updates]")
+    expect(page.locator("h1")).to_have_text(SPANISH["Positional encoding"].string)
+    expect(page.locator("html")).to_have_attribute("lang", "es")
     settled(page)
     before = len(kinds)
-    page.get_by_role("radio", name="Español").click()  # the whole page anew, its figures the same
-    expect(page.locator("html")).to_have_attribute("lang", "es")
-    settled(page)
-    page.get_by_role("radio", name="English").click()
-    expect(page.locator("html")).to_have_attribute("lang", "en")
-    settled(page)
+    for switch, language in (
+        ("English", "en"),
+        ("Español", "es"),
+        ("English", "en"),
+    ):  # the whole page anew, its figures the same
+        page.get_by_role("radio", name=switch).click()
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        settled(page)
     assert "delta" in kinds[before:] and "ref_hash" not in kinds
-
-
-def test_the_browser_decides_the_language_and_the_switch_overrides(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/system", locale="es-AR")
-    expect(page.locator("h1")).to_have_text("Sistema")
-    expect(page.locator("html")).to_have_attribute("lang", "es")
-    page.get_by_role("radio", name="English").click()
-    expect(page.locator("h1")).to_have_text("System")
-    expect(page.locator("html")).to_have_attribute("lang", "en")
-    page.wait_for_url("**/system?lang=en")
+    expect(page.locator("h1")).to_have_text("Positional encoding")
+    page.wait_for_url("**/positions?lang=en")
     page.reload()
     settled(page)
-    expect(page.locator("h1")).to_have_text("System")
+    expect(page.locator("h1")).to_have_text("Positional encoding")
 
 
 def test_language_and_choices_go_along_and_back_leads_to_the_page_before(new_page: NewPage, app: AppServer) -> None:
@@ -226,7 +224,7 @@ def test_old_addresses_lead_to_their_pages_with_what_their_links_chose(app: AppS
 
 def test_the_front_page_is_understood_without_scrolling_and_stops_when_touched(new_page: NewPage, app: AppServer) -> None:
     for width in (1440, 390):
-        page = new_page(app, "/", width=width, prepare=moving)
+        page = new_page(app, "/", width=width, moving=True)
         page.wait_for_selector(".front-market img")
         settled(page)
         expect(page.locator(".st-key-front_ask .front-picture")).to_be_in_viewport(ratio=1)
@@ -262,14 +260,12 @@ def test_a_picture_is_answered_on_the_front_page_and_its_light_is_one_press_away
     Image.open(BytesIO(row.data)).save(file)  # one whose pixels the browser does not change
     expected = attention_observatory.classify_photo(file)
     page = new_page(app, "/")
-    page.set_input_files(".clipboard-file input", file)
     answer = page.locator(".st-key-front_ask .front-answer")
+    page.set_input_files(".clipboard-file input", {"name": "x.png", "mimeType": "image/png", "buffer": b"no picture"})
+    expect(page.get_by_text("cannot read the file as a picture")).to_be_visible(timeout=30_000)
+    expect(answer).to_be_visible()
+    page.set_input_files(".clipboard-file input", file)
     expect(answer).to_have_text(f"{expected.name} {expected.probability:.0%}", timeout=60_000)
     page.locator(".st-key-front_further").get_by_text("Why?").click()
     expect(page.locator("[data-light=picture]")).to_be_visible(timeout=60_000)
     expect(page.locator(".st-key-classify_headline")).to_contain_text(expected.name)
-
-    page = new_page(app, "/")
-    page.set_input_files(".clipboard-file input", {"name": "x.png", "mimeType": "image/png", "buffer": b"no picture"})
-    expect(page.get_by_text("cannot read the file as a picture")).to_be_visible(timeout=30_000)
-    expect(page.locator(".st-key-front_ask .front-answer")).to_be_visible()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from core.service.access import USERS_VARIABLE
 from tests.browser.conftest import Watch
@@ -49,12 +49,10 @@ def sign_in(page: Page, email: str) -> None:
 
 
 def test_who_is_on_the_list_signs_in_and_may_change_the_machine(
-    closed_app: AppServer, contexts: Callable[..., BrowserContext], watch: Watch
+    closed_app: AppServer, tab: Callable[..., Page], watch: Watch
 ) -> None:
     watch.server(closed_app)
-    page = contexts(
-        width=1440, dark=False, locale="en-US"
-    ).new_page()  # unwatched: the provider's own pages ask for a style sheet
+    page = tab()  # unwatched: the provider's own pages ask for a style sheet
     page.route("https://**", lambda route: route.abort())
     page.goto(f"{closed_app.url}/recordings")
     expect(page.get_by_text(re.compile(f"{CLOSED}.*Sign in first, at the top"))).to_be_visible(timeout=60_000)
@@ -62,4 +60,3 @@ def test_who_is_on_the_list_signs_in_and_may_change_the_machine(
     page.goto(f"{closed_app.url}/recordings")
     expect(page.locator("input[type=file]")).to_be_attached(timeout=60_000)
     expect(page.get_by_text(CLOSED)).to_have_count(0)
-    page.close()

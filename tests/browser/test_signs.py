@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage, assert_fits, moving
+from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.reader import PATIENCE_MS, drawn, frames
 from tests.browser.server import AppServer
 
@@ -34,7 +34,7 @@ FRAME = "stage => Number(stage.dataset.frame)"
 
 def opened(new_page: NewPage, app: AppServer, **more: object) -> Page:
     """The page as it is for who did not ask for less motion."""
-    page = new_page(app, "/recognise", prepare=moving, **more)
+    page = new_page(app, "/recognise", moving=True, **more)
     page.wait_for_selector(f"{STAGE}[data-value]", timeout=2 * PATIENCE_MS)
     return page
 

@@ -9,7 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Page
 
 from scripts import site
 from tests.browser.conftest import Watch, assert_fits
@@ -38,10 +38,10 @@ def address(top: Path) -> Iterator[str]:
 
 
 def test_every_page_lights_its_stage_without_a_server_and_under_a_path(
-    contexts: Callable[..., BrowserContext], watch: Watch, top: Path, address: str
+    tab: Callable[..., Page], watch: Watch, top: Path, address: str
 ) -> None:
     assert sum(file.stat().st_size for file in top.rglob("*.*")) < 5_000_000
-    page = contexts(width=390, dark=False, locale="en-US").new_page()
+    page = tab(width=390)
     watch.page(page)
     page.goto((top / FOLDER / "index.html").as_uri())
     for name, (title, _lead, _make) in site.PAGES.items():
@@ -54,4 +54,3 @@ def test_every_page_lights_its_stage_without_a_server_and_under_a_path(
     before = stage.get_attribute("data-token")
     stage.press("ArrowLeft")
     assert stage.get_attribute("data-token") != before
-    page.close()

@@ -15,7 +15,7 @@ from typing import Any, Final
 from unittest.mock import Mock
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route
+from playwright.sync_api import Page, Route
 
 from core.market.events import GRID_ITEMS, Gap, GridItem, Row
 from core.market.feeds.protocol import FeedState
@@ -51,7 +51,7 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
 
 
 @pytest.fixture
-def screen(contexts: Callable[..., BrowserContext], watch: Watch) -> Iterator[Page]:
+def screen(tab: Callable[..., Page], watch: Watch) -> Page:
     """A page that holds nothing but the terminal's modules."""
 
     def answer(route: Route) -> None:
@@ -60,13 +60,12 @@ def screen(contexts: Callable[..., BrowserContext], watch: Watch) -> Iterator[Pa
         kind = mimetypes.guess_type(path)[0] or "text/html"
         route.fulfill(body=HARNESS if path == "/terminal/" else file.read_text(encoding="utf-8"), content_type=kind)
 
-    page = contexts(width=1440, dark=False, locale="en-US").new_page()
+    page = tab()
     watch.page(page)
     page.route("http://localhost/**", answer)
     page.goto(ADDRESS)
     page.evaluate(LOOK)
-    yield page
-    page.close()
+    return page
 
 
 class Market:
