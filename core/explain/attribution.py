@@ -35,6 +35,8 @@ MAX_NODES = 512
 """Number of gradients after which no piece is cut any more, where the caller gives no other."""
 TOLERANCE = 0.005
 """The worst piece is cut in two while the pieces' errors add up to more than this share of the difference to explain."""
+ROUNDING = 8 * float(torch.finfo(torch.float32).eps)
+"""Share of the outputs below which an error is that of their numbers: no cut makes it smaller."""
 
 
 class GradientError(Refusal, ValueError):
@@ -84,7 +86,7 @@ def integrated_gradients(
     """Integrate the gradient along the straight line from the baseline to the input.
 
     The line is cut at `PIECES`, whose integrals add up. The function's values at a piece's ends give the exact integral over it,
-    and so the error of each piece; the worst is cut in two until the errors are within `TOLERANCE`.
+    and so the error of each piece; the worst is cut in two until the errors are within `TOLERANCE`, or no more than `ROUNDING`.
 
     Args:
         function: the number to explain; must treat each row of its batch independently.
@@ -102,7 +104,8 @@ def integrated_gradients(
     difference = line.value(1.0) - line.value(0.0)
     pieces = line.integrate(list(pairwise(PIECES)))
     used = NODES * len(pieces)
-    while sum(one.error for one in pieces) > TOLERANCE * abs(difference) and used + 2 * NODES <= max_nodes:
+    enough = max(TOLERANCE * abs(difference), ROUNDING * max(abs(line.value(1.0)), abs(line.value(0.0))))
+    while sum(one.error for one in pieces) > enough and used + 2 * NODES <= max_nodes:
         report(used / max_nodes)
         worst = max(pieces, key=lambda one: one.error)
         pieces.remove(worst)

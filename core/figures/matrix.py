@@ -184,7 +184,7 @@ def matrix_figure(matrix: Matrix, *, height: int | None = None) -> go.Figure:
         "colorbar": {"thickness": 8, "ticks": "", "outlinewidth": 0, "nticks": 5},
         "xgap": int(max(down, across) <= 40),
         "ygap": int(max(down, across) <= 40),
-        "customdata": [[f"{row}, {column}" for column in matrix.column_names] for row in matrix.row_names],
+        "customdata": np.array([[f"{row}, {column}" for column in matrix.column_names] for row in matrix.row_names], object),
         "hovertemplate": "%{customdata}: %{z:.4~g}<extra></extra>",
     }
     layout = base_layout(keep=matrix.name, legend=False, height=height or 400)

@@ -9,7 +9,7 @@ import errno
 import gc
 import io
 import os
-import traceback
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -66,8 +66,11 @@ class Faults:
 
 def lines_of_core() -> tuple[str, ...]:
     """The lines of `core` that a call comes from."""
-    frames = traceback.extract_stack()
-    return tuple(f"{frame.filename}:{frame.lineno} {frames[-2].name}" for frame in frames if "/core/" in frame.filename)
+    frame, lines = sys._getframe(), []
+    while frame := frame.f_back:  # type: ignore[assignment]  # as traceback.extract_stack, which reads every line's text
+        if "/core/" in frame.f_code.co_filename:
+            lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+    return tuple(lines)
 
 
 class FailingFile:
@@ -224,9 +227,11 @@ def test_a_recording_with_its_journal(tmp_path: Path) -> None:
         restore_recordings(folder)
         assert not list(folder.rglob("*.part")) and not list(folder.rglob("*.damaged"))
         files = sorted(folder.rglob("rows_*.parquet"))
-        seen = sum(len(read_rows(path)) for path in files)
+        seen = sum(pq.read_metadata(path).num_rows for path in files)
         assert seen >= acknowledged
-        if seen >= predictor.window:
+        if seen < predictor.window:
+            assert sum(len(read_rows(path)) for path in files) == seen
+        else:  # which reads them
             result = make_again("it", files, find)
             assert result.equal == result.predictions == len(predictor.heads) * (seen - predictor.window + 1)
 
