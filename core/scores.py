@@ -33,12 +33,14 @@ def fit_softmax(
         prior: (k, k) curvature that holds x to 1, 0, ..., 0.
     """
     x, rows = begin, np.arange(len(truth))
+    product = "nk,ank,bnk->ab"
+    path, _told = np.einsum_path(product, directions[0], directions, directions)  # the same in every step, and dear to find
     for _ in range(50):
         p = softmax(np.asarray(sum(value * direction for value, direction in zip(x, directions, strict=True))))
         expected = (p * directions).sum(axis=-1)
         gradient = ((expected - directions[:, rows, truth]) * weights).sum(axis=1) + prior @ (x - np.eye(len(x))[0])
         centred = directions - expected[..., None]
-        hessian = np.einsum("nk,ank,bnk->ab", p * weights[:, None], centred, centred, optimize=True) + prior
+        hessian = np.einsum(product, p * weights[:, None], centred, centred, optimize=path) + prior
         step = np.linalg.solve(hessian, gradient)
         step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
         x = x - step

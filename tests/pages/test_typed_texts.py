@@ -29,8 +29,7 @@ _random = random.Random(0)
 
 def pairs(count: int) -> str:
     """Words of two letters, of which the comparison of two texts took longest."""
-    letters = "".join(_random.choices("abcdefghij", k=2 * count))
-    return " ".join(letters[i : i + 2] for i in range(0, 2 * count, 2))
+    return " ".join(_random.choices([one + other for one in "abcdefghij" for other in "abcdefghij"], k=count))
 
 
 WORST: Final[list[tuple[str, dict[str, str], dict[str, str]]]] = [
