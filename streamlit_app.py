@@ -44,6 +44,8 @@ SWITCH_S = 0.0005
 the stream waits so long where a page's script computes: with Python's 5 ms, that adds up over 200 viewers."""
 MAX_SHOWN = 80
 """Characters of an address that no page has, as the page says it."""
+FIRST_MODULES = ("pages.markets.stream_route", "pages.markets.terminal", "pages.learn.lesson_page", "core.lecture.cost_count")
+"""What the first pages import, and by it torch, which takes seconds."""
 ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
 
@@ -51,7 +53,6 @@ ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 async def lifespan(_app: object) -> AsyncIterator[None]:
     """Set up the logs that the server has added, and stop the feeds with it; the hub exists only where a page has used it."""
     log_output.set_up()
-    log_output.tell_address()
     threading.Thread(target=load, name="loading", daemon=True).start()
     sweeping = asyncio.create_task(closed_tabs.sweep())
     yield
@@ -62,17 +63,22 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def load() -> None:
-    """Import what the first pages need while the browser loads Streamlit's own files: torch takes seconds, lessons one more.
+    """Import what the first pages need, torch among it, then tell the address: who follows it waits for no import.
 
     Then, until the first browser comes, compute what pages open with: each is computed for whoever asks for it from then on.
     """
-    for name in ("pages.markets.stream_route", "pages.markets.terminal", "pages.learn.lesson_page", "core.lecture.cost_count"):
-        import_module(name)
+    try:
+        for name in FIRST_MODULES:
+            import_module(name)
+    finally:
+        log_output.tell_address()
     import_module("core.service.recordings").record_again()
     for page in import_module("pages.openings").OPENINGS:
         if assets.visited():
             return
         load_ahead.load_in_turn(assets.opened, [page])
+    # 92 MiB, read again in .1 s by whoever brings another picture: what /see opens with is kept without it
+    import_module("core.vision.sight").sight_reader.cache_clear()
     freeze_loaded()
     return_memory()
 

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from streamlit.testing.v1 import AppTest
 
 import streamlit_app
 from core.service import recordings
+from core.vision import sight
 from pages import openings
-from pages.shared import assets, load_ahead
+from pages.shared import assets, load_ahead, log_output
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,3 +51,23 @@ def test_pages_openings_are_computed_one_by_one_until_somebody_comes(monkeypatch
     assert computed == ["book", "film"]
     load_ahead.load_in_turn(assets.opened, ["film", "garment"])  # the film's is computed once
     assert computed == ["book", "film", "garment"]
+
+
+def test_the_address_is_told_once_pages_need_no_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(streamlit_app, "import_module", told.append)
+    monkeypatch.setattr(log_output, "tell_address", lambda: told.append("address"))
+    with pytest.raises(AttributeError):  # of the first module that is used, which this import does not give
+        streamlit_app.load()
+    assert "pages.markets.stream_route" in told[:-2] and told[-2:] == ["address", "core.service.recordings"]
+
+
+def test_until_somebody_comes_the_network_that_sees_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `/see` opens with is kept; its network, 92 MiB, is read again by who brings another picture."""
+    reader = cache(object)
+    monkeypatch.setattr(recordings, "record_again", lambda: None)
+    monkeypatch.setattr(openings, "OPENINGS", {})
+    monkeypatch.setattr(sight, "sight_reader", reader)
+    reader()
+    streamlit_app.load()
+    assert reader.cache_info().currsize == 0
