@@ -44,7 +44,8 @@ SWITCH_S = 0.0005
 the stream waits so long where a page's script computes: with Python's 5 ms, that adds up over 200 viewers."""
 MAX_SHOWN = 80
 """Characters of an address that no page has, as the page says it."""
-FIRST_MODULES = ("pages.markets.stream_route", "pages.markets.terminal", "pages.learn.lesson_page", "core.lecture.cost_count")
+FIRST_MODULES = ("pages.markets.stream_route", "pages.markets.terminal", "pages.learn.lesson_page", "core.lecture.cost_count",
+                 "pages.openings")  # fmt: skip
 """What the first pages import, and by it torch, which takes seconds."""
 ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
