@@ -23,6 +23,8 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 export PYTHONDONTWRITEBYTECODE :=
 # glibc gives each thread a heap of its own and returns little of it: with two, 800 visits end at 665 MiB instead of up to 933.
 export MALLOC_ARENA_MAX := 2
+# numpy's products on one thread, as torch's are: its threads wait for each other in a loop, and the maps of /see took 5.3 s of processor for .3.
+export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: run test numeric mutants hands words sight writer lint check audit site messages
 .DEFAULT_GOAL := run

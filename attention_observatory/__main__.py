@@ -23,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     o, further = p.parse_known_args(given[1:])
     if find_spec("streamlit") is None:
         p.error("the app needs more packages than the library: pip install 'attention-observatory[app]' brings them")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read as numpy is imported: its threads wait for each other in a loop
     if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
         # read as a process begins: with two heaps glibc gives freed memory back, where each thread's own would keep it
         os.environ["MALLOC_ARENA_MAX"] = "2"
