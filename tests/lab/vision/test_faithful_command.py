@@ -8,13 +8,20 @@ import pytest
 from core import checkpoints
 from core.cli import main
 from core.explain import faithfulness
+from core.signs import bundled_measures
 from core.vision.sight_files import SIGHT_CARD
 
 MEASURED = ("tlob", "vit", "cct", "iiga")
 
 
 @pytest.mark.parametrize("name", ["vit", "iiga_digits", "iiga_asl"])
-def test_it_writes_what_it_prints(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_writes_what_it_prints(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into the app's own folder, where what counted in the bundled clips of signs is written anew, too."""
+    written = []
+    monkeypatch.setattr(bundled_measures, "write", lambda many: written.append([one.name for one in many]))
+    monkeypatch.setattr(faithfulness, "FOLDER", tmp_path.resolve())
     assert main(["faithful", name, "--most", "2", "--folder", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     kept = faithfulness.read(name, folder=tmp_path)
@@ -24,6 +31,7 @@ def test_it_writes_what_it_prints(name: str, tmp_path: Path, capsys: pytest.Capt
     assert {method: one.gain for method, one in kept.verdicts.items()} == {
         method: one["gain"] for method, one in told["verdicts"].items()
     }
+    assert written == ([["iiga_digits", "iiga_asl"]] if name.startswith("iiga") else [])
     # Where everything is deleted, every order ends alike.
     ends = {curve[-1] for curve in told["answers"].values()}
     assert max(ends) - min(ends) < 1e-5
