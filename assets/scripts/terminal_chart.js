@@ -219,7 +219,7 @@ export class Chart {
       rightPriceScale: { borderVisible: false, entireTextOnly: true },
       timeScale: { borderColor: this.faint },
     });
-    this.titled = `${this.paneTitles[0]} · ${date} (${this.config.zone})`;
+    this.titled = [this.config.small ? "" : this.paneTitles[0], `${date} (${this.config.zone})`].filter(Boolean).join(" · ");
     this.titles.forEach((title, i) => {
       const text = i ? (this.config.small ? "" : this.paneTitles[i]) : this.titled;
       title.applyOptions({ lines: [{ text, color: style.color, fontSize: 11, fontFamily }] });

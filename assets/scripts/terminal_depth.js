@@ -48,7 +48,8 @@ export class DepthPicture {
   cover(store, from, to, [low, high], pixels) {
     const unit = this.unit(store, (high - low) / pixels);
     const { place } = this;
-    const fits = place && place.unit === unit && from >= place.first && high <= place.top * unit && low >= (place.top - place.height) * unit;
+    const wide = place && to - from <= place.width;
+    const fits = wide && place.unit === unit && from >= place.first && high <= place.top * unit && low >= (place.top - place.height) * unit;
     if (!fits) this.lay(store, from, to, [low, high], unit);
     else if (to > place.first + place.width) this.shift(from);
     const { first, width } = this.place;

@@ -92,6 +92,15 @@ test("steps that come later, and a view that moves on, give the picture that wou
   for (let slot = 340; slot < 396; slot++) for (let price = 85; price < 120; price++) assert.equal(grown.at(slot, price), anew.at(slot, price));
 });
 
+test("a view that grows by a jump has all of its steps in the picture", () => {
+  const { store } = market(400);
+  const [grown, anew] = [new DepthPicture(), new DepthPicture()];
+  grown.cover(store, 0, 20, [85, 120], 35);
+  grown.cover(store, 10, 390, [85, 120], 35);
+  anew.cover(store, 10, 390, [85, 120], 35);
+  for (let slot = 10; slot < 390; slot++) for (let price = 85; price < 120; price++) assert.equal(grown.at(slot, price), anew.at(slot, price));
+});
+
 test("what is not known is told from what is empty, and a coarse band is spread over the fine ones it stands for", () => {
   const { store } = market(10);
   const picture = new DepthPicture();
