@@ -56,7 +56,7 @@ export class MarketData {
     this.scores = [];
     this.slots = []; // a place on the time axis each: a row, or {time} of a step that is missing
     this.step = -1;
-    this.tick = 0;
+    this.tick = this.receivedMs = this.heardMs = 0;
   }
 
   // Take a frame in; true where it replaced what was there (a jump, a loop, or the first one).

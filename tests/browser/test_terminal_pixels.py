@@ -157,7 +157,7 @@ def test_eight_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_e
     other = Market(predictor, key="live/nowhere/OTHER")
     shown = screen.evaluate("config => look.configure(config)", other.configuration(symbol="OTHER/USDT"))
     assert shown["coloured"] == [0, 0, 0] and shown["words"] == [] and shown["called"] == "No call yet"
-    assert "OTHER/USDT" in shown["strip"] and len(shown["strip"]) == 2  # its status and its name
+    assert shown["strip"] == ["Replaying", "OTHER/USDT", *["–"] * 5, "Not in training"]  # no value of the earlier one
     shown = screen.evaluate("frames => look.take(frames)", other.play(other.rows(600)))
     assert shown["empty"] == [] and shown["beforeTheFirst"] == [0, 0, 0]
     shown = screen.evaluate("config => look.configure(config)", other.configuration(head=3))  # another horizon
