@@ -81,7 +81,6 @@ def integrated_gradients(
     *,
     batch: int = 64,
     max_nodes: int = MAX_NODES,
-    report: Report = unreported,
 ) -> Attribution:
     """Integrate the gradient along the straight line from the baseline to the input.
 
@@ -106,7 +105,6 @@ def integrated_gradients(
     used = NODES * len(pieces)
     enough = max(TOLERANCE * abs(difference), ROUNDING * max(abs(line.value(1.0)), abs(line.value(0.0))))
     while sum(one.error for one in pieces) > enough and used + 2 * NODES <= max_nodes:
-        report(used / max_nodes)
         worst = max(pieces, key=lambda one: one.error)
         pieces.remove(worst)
         pieces += line.integrate([(worst.low, worst.middle), (worst.middle, worst.high)])

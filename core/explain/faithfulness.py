@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import Report, ScalarFunction, unreported
+from core.explain.attribution import ScalarFunction
 from core.explain.erasing import deletions
-from core.explain.occlusion import BATCH, answers_without
+from core.explain.occlusion import answers_without
 from core.messages import Refusal
 
 RANDOM: Final = "random"
@@ -72,8 +72,6 @@ def deletion_curves(
     points: int = POINTS,
     draws: int = 3,
     seed: int = 0,
-    batch: int = BATCH,
-    report: Report = unreported,
 ) -> Curves:
     """The curve of every method, and the mean curve of random orders.
 
@@ -95,7 +93,7 @@ def deletion_curves(
     hidden = np.concatenate([deletions(order, counts_of(count, shares)) for order in orders])
     whole, back = np.unique(hidden, axis=0, return_inverse=True)  # all orders share their first and last point
     given = explained.function, explained.inputs, explained.baseline, explained.parts
-    answers = answers_without(*given, whole, batch=batch, report=report)
+    answers = answers_without(*given, whole)
     curves = answers[back.reshape(-1)].reshape(len(orders), -1)
     methods = dict(zip(explained.importance, curves, strict=False))
     return Curves(shares=shares, answers=methods | {RANDOM: curves[len(methods) :].mean(axis=0)})

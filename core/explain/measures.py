@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import MAX_NODES, Report, ScalarFunction, integrated_gradients, unreported
+from core.explain.attribution import MAX_NODES, ScalarFunction, integrated_gradients
 from core.explain.faithfulness import ExplainedInput
 from core.explain.occlusion import NEVER, occlusion
 
@@ -30,7 +30,6 @@ def explained_input(
     *,
     known: Mapping[str, NDArray[np.floating]],
     max_nodes: int = MAX_NODES,
-    report: Report = unreported,
 ) -> ExplainedInput:
     """The importance of each part by all five methods: those that the model knows, and the others computed here.
 
@@ -41,7 +40,7 @@ def explained_input(
     Raises:
         GradientError: where the function has no finite gradients between the baseline and the input.
     """
-    contributions = integrated_gradients(function, inputs, baseline, max_nodes=max_nodes, report=report).values
+    contributions = integrated_gradients(function, inputs, baseline, max_nodes=max_nodes).values
     found = {**known, "gradients": part_sums(contributions, parts)}
     if "occlusion" not in found:
         found["occlusion"] = occlusion(function, inputs, baseline, parts)

@@ -72,7 +72,7 @@ def losses_without(analysis: PictureAnalysis, label: int, *, report: Report = un
 
 
 @falls_back
-def explain_picture(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> ExplainedInput:
+def explain_picture(analysis: PictureAnalysis, label: int) -> ExplainedInput:
     """Importance of every patch for a class, (patches,), by each method."""
     return explained_input(
         *_given(analysis, label),
@@ -83,7 +83,6 @@ def explain_picture(analysis: PictureAnalysis, label: int, *, report: Report = u
             "occlusion": losses_without(analysis, label),
         },
         max_nodes=MAX_GRADIENTS,
-        report=report,
     )
 
 
