@@ -68,14 +68,14 @@ class LiveSigns extends LiveCamera {
   show(data) {
     super.show(data);
     this.caption.textContent = data.words.attention;
-    if (data.game && data.game.round !== this.game?.round) this.begin(data.game);
-    if (!data.game) this.game = null;
+    if (data.asked.length && !this.game) this.begin(data.asked);
+    if (!data.asked.length) this.game = null;
   }
 
   // -- the game: a sign is asked for, watched, and counted ------------------------------------------------------------------
 
-  begin(game) {
-    this.game = { ...game, streak: 0, best: 0, done: 0, held: 0, left: [] };
+  begin(signs) {
+    this.game = { signs, streak: 0, held: 0, left: [] };
     this.ask();
   }
 
@@ -94,17 +94,12 @@ class LiveSigns extends LiveCamera {
   askAloud() {
     const { words, game } = this;
     this.answer.textContent = words.show.replace("{sign}", game.asked);
-    this.guesses.textContent = words.streak.replace("{streak}", game.streak).replace("{done}", game.done).replace("{of}", game.of);
+    this.guesses.textContent = words.streak.replace("{streak}", game.streak);
     this.root.dataset.streak = game.streak;
-    if (game.of && game.done >= game.of) {
-      this.answer.textContent = words.finished.replace("{of}", game.of);
-      game.over = true;
-    }
   }
 
   watch(found) {
     const { game, words } = this;
-    if (game.over) return;
     if (game.praised) {
       if (performance.now() > game.praised) this.ask();
       return;
@@ -112,10 +107,9 @@ class LiveSigns extends LiveCamera {
     game.held = found.now === game.asked ? game.held + 1 : 0;
     if (game.held >= HELD) {
       game.streak += 1;
-      game.done += 1;
       game.praised = performance.now() + PRAISE_MS;
       this.askAloud();
-      if (!game.over) this.answer.textContent = words.right.replace("{sign}", game.asked);
+      this.answer.textContent = words.right.replace("{sign}", game.asked);
       return;
     }
     const fingers = (found.differs ?? []).map((finger) => words.fingers[finger]);

@@ -1,5 +1,6 @@
 """The live camera of the sign pages: its component, and the other end of its websocket, `/stream/hands?lang=en`."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -72,18 +73,18 @@ def missing() -> bool:
     return not HAND_FILES.available()
 
 
-def sign_camera(*, key: str, start: bool = False, game: dict[str, Any] | None = None) -> None:
+def sign_camera(*, key: str, start: bool = False, asked: Sequence[str] = ()) -> None:
     """The camera.
 
     Args:
         start: whether it was just asked for, and starts by itself.
-        game: `signs` that are asked for, `of` how many (0 for without end), and a number of the `round`.
+        asked: signs that are asked for, one after another without end.
     """
     data = {
         "address": f"{HANDS_STREAM}?lang={current()}",
         "language": regional(),
         "words": camera_route.words() | _words(),
-        "game": game,
+        "asked": [*asked],
         "start": start,
     }
     browser_component("live_signs")(key=key, data=data)
@@ -101,7 +102,6 @@ def _words() -> dict[str, Any]:
         "show": _("Show me: {sign}"),
         "right": _("Right: {answer}"),
         "streak": _("{streak} in a row"),
-        "finished": _("All {of} shown. Well done."),
         "differs": _("Another shape: {fingers}"),
         "alike": _("The hand is as in the example: hold it."),
         "fingers": [_("thumb"), _("index finger"), _("middle finger"), _("ring finger"), _("little finger")],

@@ -163,14 +163,13 @@ def camera() -> None:
     signs = in_order(recogniser.vocabulary.glosses)
     picture, copied = st.columns([1.7, 1])
     with copied, st.container(key="signs_copied"):
-        modes = {"read": _("Read my signs"), "ask": _("Show me a …"), "ten": _("Ten in a row")}
+        modes = {"read": _("Read my signs"), "ask": _("Show me a …")}
         mode = url_state.choice(st.segmented_control, _("What the camera does"), modes, key="mode", required=True)
         st.caption(_("All {count} signs that it knows, as in a mirror").format(count=len(signs)))
         sign_strip.draw_sign_strip(signs)
     with picture, st.container(key="signs_stage"):
-        game = None if mode == "read" else {"signs": signs, "of": 10 if mode == "ten" else 0, "round": mode}
         start = bool(st.session_state.pop(clip_and_model.STARTED, False))
-        live_camera.sign_camera(key="live_signs", start=start, game=game)
+        live_camera.sign_camera(key="live_signs", start=start, asked=signs if mode == "ask" else ())
     st.caption(
         _(
             "Where it is computed: your browser sends small pictures to this app, a few a second, and the app finds the hands in "
