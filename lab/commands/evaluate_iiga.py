@@ -33,11 +33,14 @@ def add_options(p: argparse.ArgumentParser) -> None:
         f"part of the folder: all photos, or the test sentences, where left out; {HELD_OUT} is what training holds out: "
         "of photos the dev signers, of tracked sentences the test sentences"
     )
+    frame = "side of the hand's photo as a share of the frame's height, placed anywhere in it; about 0.8 to 1.2 where left out"
     add_rows(
         p,
         ("split", str, split),
         ("clips", int, "clips put together from photos, 500 where left out (of landmarks 100)"),
         ("hard", False, "clips as varied as those that the model learnt from"),
+        ("frame", float, frame),
+        ("tilt", float, "degrees that the hand is tilted up to, either way"),
         options.JSON,
     )
     p.set_defaults(run=_run)
@@ -58,16 +61,18 @@ def _photos(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
     count = o.clips if o.clips is not None else 100 if recogniser.reads_hands else clips.SENTENCES
     if count < 1:
         raise ValueError(f"a word error rate takes one clip or more, not {count}")
-    variety = clips.TRAINING if o.hard else clips.SCORING
+    variety = clips.framed(clips.TRAINING if o.hard else clips.SCORING, side=o.frame, tilt=o.tilt)
     scores = evaluate_photos(
         recogniser, read_photos(o.data, o.split), count=count, variety=variety, progress=counting_bar("clip")
     )
-    about = {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED, "tilt": variety.turn}
-    return about | scores.summary()
+    about = {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
+    return about | {"frame": o.frame, "tilt": variety.turn} | scores.summary()
 
 
 def _tracks(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
     """Scores on tracked sentences, and apart on those that were not trained on."""
+    if o.frame is not None or o.tilt is not None:
+        raise ValueError("--frame and --tilt place photographed hands: tracked sentences take neither")
     split = "test" if o.split == HELD_OUT else o.split or "test"
     scores = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
     return {"split": split, **scores.summary(), **scores.unseen(set(recogniser.card.get("training_sentences", ())))}

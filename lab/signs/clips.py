@@ -6,7 +6,7 @@ is replaced in half of the clips, and hands are mirrored. The same seed gives th
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ class Variety:
         sway: how far a hand strays while it is held, frames' sizes.
         light: strength of light, colour and camera variations, 1 the most. mirror: chance of a left hand for a right one.
         replace: chance that the wall is replaced.
+        side: of the photo as a share of the frame's. Below 1 the photo lies anywhere within the frame, its border continued.
     """
 
     hold: tuple[int, int]
@@ -53,6 +54,7 @@ class Variety:
     light: float
     mirror: float
     replace: float
+    side: float = 1.0
 
 
 SCORING = Variety(hold=(4, 9), change=(2, 4), scale=1.2, turn=12, shift=0.06, sway=0.01, light=0.4, mirror=0.0, replace=0.0)
@@ -61,6 +63,24 @@ TRAINING = Variety(hold=(3, 10), change=(1, 4), scale=1.4, turn=22, shift=0.14, 
 """The hardest training conditions."""
 PLAIN = Variety(hold=(3, 10), change=(1, 4), scale=1.3, turn=16, shift=0.1, sway=0.02, light=0.5, mirror=0.3, replace=0.0)
 """The easier training conditions, nearer to those of the scores."""
+
+
+def framed(variety: Variety, *, side: float | None = None, tilt: float | None = None) -> Variety:
+    """The variety with the hand's photo at a fixed size, placed anywhere in the frame, or with another largest turn.
+
+    Args:
+        side: of the photo as a share of the frame's height. tilt: largest turn either way, degrees. None leaves it as it is.
+
+    Raises:
+        ValueError: for a side outside 0.1 to 1, or a tilt outside 0 to 180.
+    """
+    if side is not None and not 0.1 <= side <= 1:
+        raise ValueError(f"the hand's side is a share of the frame's height, from 0.1 to 1, not {side:g}")
+    if tilt is not None and not 0 <= tilt <= 180:
+        raise ValueError(f"the tilt is a number of degrees from 0 to 180, not {tilt:g}")
+    if side is not None:
+        variety = replace(variety, side=side, scale=1.0, shift=0.0)
+    return variety if tilt is None else replace(variety, turn=tilt)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +131,7 @@ def make_clip(studio: Studio, chosen: list[int], variety: Variety, *, seed: int)
     a, b, labels = _choreography(photos, chosen, variety, random)
     frames = len(labels)
     # one framing a clip, a little of its own a photo, and a slow sway
-    zoom = np.exp(random.uniform(-1, 1) * np.log(variety.scale))
+    zoom = variety.side * np.exp(random.uniform(-1, 1) * np.log(variety.scale))
     turn = np.radians(random.uniform(-variety.turn, variety.turn))
     centre = random.uniform(-variety.shift, variety.shift, 2)
     mirrored = -1.0 if random.random() < variety.mirror else 1.0
@@ -120,6 +140,8 @@ def make_clip(studio: Studio, chosen: list[int], variety: Variety, *, seed: int)
         i: (random.normal(0, 0.04), random.normal(0, variety.turn / 250), random.normal(0, variety.shift / 4, 2))
         for i in sorted(set(chosen))
     }
+    if variety.side < 1:
+        centre += random.uniform(-(1 - variety.side) / 2, (1 - variety.side) / 2, 2)
     sway = _sway(frames, variety.sway, random)
     hands = [
         Hands(

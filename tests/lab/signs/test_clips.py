@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.signs.clips import BETWEEN, PLAIN, SCORING, TRAINING, Variety, make_clips, make_stills, sentences
+from lab.signs.clips import BETWEEN, PLAIN, SCORING, TRAINING, Variety, framed, make_clips, make_stills, sentences
 from lab.signs.photo_set import SIDE, Layers, PhotoSet, separate
 from lab.signs.photos import read_photos
 from lab.signs.render import Hands, Studio, Views
@@ -113,17 +113,29 @@ def square_photos() -> PhotoSet:
     return PhotoSet(images=np.repeat(image[None], 10, axis=0), digits=np.arange(10), signers=np.zeros(10, np.int64))
 
 
-def test_a_hand_has_its_size_and_its_place() -> None:
+@pytest.mark.parametrize("side", [1.0, 0.45])
+def test_a_framed_hand_has_its_size_and_lies_anywhere(side: float) -> None:
     photos = square_photos()
     layers = Layers(hands=np.ones((10, SIDE, SIDE), np.float32), backgrounds=np.full((10, SIDE, SIDE, 3), 0.86, np.float32))
     studio = Studio(photos, layers, size=64)
-    plain = dataclasses.replace(SCORING, light=0.0, sway=0.0, scale=1.0, shift=0.0, turn=0)
+    plain = dataclasses.replace(SCORING, light=0.0, sway=0.0)
     areas, places = [], []
-    for clip in make_clips(studio, 24, seed=3, variety=plain):
+    for clip in make_clips(studio, 24, seed=3, variety=framed(plain, side=side, tilt=0)):
         dark = clip.frames[clip.labels != BETWEEN].mean(axis=-1) < 120
         areas += dark.mean(axis=(1, 2)).tolist()
         places += [np.argwhere(frame).mean(axis=0) / 64 for frame in dark]
     # each photo's size varies by 4 % (one standard deviation) of its own
-    assert np.median(areas) == pytest.approx(0.5**2, rel=0.08)
-    assert max(areas) < 1.5 * 0.5**2 and min(areas) > 0.6 * 0.5**2  # never cut off at an edge
-    assert np.abs(np.array(places) - 0.5).max() < 0.03
+    assert np.median(areas) == pytest.approx((0.5 * side) ** 2, rel=0.08)
+    assert max(areas) < 1.5 * (0.5 * side) ** 2 and min(areas) > 0.6 * (0.5 * side) ** 2  # never cut off at an edge
+    low, high = np.min(places, axis=0), np.max(places, axis=0)
+    room = (1 - side) / 2
+    assert (low >= 0.5 - room - 0.03).all() and (high <= 0.5 + room + 0.03).all()
+    assert (high - low >= 1.2 * room).all()
+
+
+def test_framing_refuses_what_is_no_share_or_angle() -> None:
+    for arguments, words in (({"side": 0.0}, "0.1 to 1, not 0"), ({"side": 2.0}, "not 2"), ({"tilt": -1.0}, "0 to 180, not -1")):
+        with pytest.raises(ValueError, match=words):
+            framed(SCORING, **arguments)
+    assert framed(SCORING) == SCORING
+    assert framed(SCORING, tilt=30).turn == 30

@@ -219,7 +219,13 @@ def test_from_photos_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
     assert evaluated(capsys, "--data", data, "--split", "dev", *options)["split"] == "dev"
     assert 0 <= card["decoding"]["least_probability"] < 1
     assert evaluated(capsys, "--data", data, "--hard", *options)["tilt"] == 22 > answer["tilt"] == 12
+    framed = evaluated(capsys, "--data", data, "--frame", "0.45", "--tilt", "30", *options)
+    assert (framed["frame"], framed["tilt"], framed["samples"]) == (0.45, 30.0, 5)
     capsys.readouterr()
+    assert main(["evaluate", "iiga", "--data", str(data), "--frame", "4", *map(str, options)]) == 2
+    assert "a share of the frame's height, from 0.1 to 1, not 4" in capsys.readouterr().err
+    assert main(["evaluate", "iiga", "--data", str(FIXTURES / "boston104"), "--tilt", "3"]) == 2
+    assert "tracked sentences take neither" in capsys.readouterr().err
     assert main(["evaluate", "iiga", "--data", str(FIXTURES), "--folder", str(tmp_path)]) == 2
     assert "holds neither manifest.csv" in capsys.readouterr().err
     tracks = ["--data", str(FIXTURES / "boston104"), "--checkpoint", "tiny", "--folder", str(tmp_path)]
