@@ -46,12 +46,10 @@ class _Running:
 
 @dataclass(frozen=True, kw_only=True)
 class RunningFeed:
-    """A running feed, for the System page."""
+    """A running feed, and how many watch it."""
 
     key: str
     viewers: int
-    steps: int
-    seconds: float
 
 
 def kind_of(key: str) -> Literal["live", "own", "shared"]:
@@ -153,12 +151,8 @@ class Hub:
 
     def watched(self) -> list[RunningFeed]:
         """The running feeds."""
-        now = time.time()
         with self._lock:
-            return [
-                RunningFeed(key=key, viewers=self._present(r), steps=r.session.step, seconds=now - r.session.started)
-                for key, r in self._running.items()
-            ]
+            return [RunningFeed(key=key, viewers=self._present(r)) for key, r in self._running.items()]
 
     def sessions(self) -> list[MarketSession]:
         """The running sessions."""

@@ -15,7 +15,9 @@ from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, BookRows, read_rows
 from core.market.calibration import CallRule
 from core.market.events import Trade
 from core.market.features import Constants, TransformKind, fit_constants, input_names
+from core.market.feeds.protocol import FeedEvent
 from core.market.feeds.simulated import MarketProcess, MarketSettings
+from core.market.follower import Step
 from core.market.labels import Head, fit_alpha, future_move
 from core.market.predictor import MarketCard, Predictor
 from core.market.session import MarketSession
@@ -187,3 +189,16 @@ class Silent(Predictor):
     @property
     def window(self) -> int:
         return 1_000_000
+
+
+class KeptSteps:
+    """A recorder that keeps a session's steps."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    def on_event(self, event: FeedEvent) -> None:
+        """Nothing is made of it."""
+
+    def on_steps(self, steps: Sequence[Step]) -> None:
+        self.steps += steps

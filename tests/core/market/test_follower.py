@@ -20,23 +20,10 @@ from core.market.session import MarketSession
 from core.market.store.call_columns import PROBABILITIES
 from core.market.store.rows import read_market
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
-from tests.core.market.helpers import HEADS, random_book, with_hole
+from tests.core.market.helpers import HEADS, KeptSteps, random_book, with_hole
 from tests.core.market.journals import calls_of
 
 BOOK = random_book(480, 3)
-
-
-class Kept:
-    """A recorder that keeps the steps."""
-
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-
-    def on_event(self, event: object) -> None:
-        """Nothing."""
-
-    def on_steps(self, steps: Sequence[Step]) -> None:
-        self.steps += steps
 
 
 def said(steps: Sequence[Step]) -> list[Any]:
@@ -55,7 +42,7 @@ def said(steps: Sequence[Step]) -> list[Any]:
 
 def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: Path, predictor: Predictor) -> None:
     rows = with_hole(BOOK, 300, 50)
-    kept = Kept()
+    kept = KeptSteps()
 
     async def scenario() -> list[Path]:
         session = MarketSession(ScriptedFeed(replaying(rows), key="live/testville/ABC/USD", ends=True), predictor)

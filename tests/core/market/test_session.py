@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -16,13 +15,12 @@ from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.situations import Situation
-from core.market.follower import Step as FollowerStep
 from core.market.meters import REGISTRY, STAGES
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, Step, books, finished, replaying, running, wait_until
-from tests.core.market.helpers import HEADS, confirmed, frame_from_rows, random_book, real_rows, with_hole, with_stall
+from tests.core.market.helpers import HEADS, KeptSteps, confirmed, frame_from_rows, random_book, real_rows, with_hole, with_stall
 
 ROWS = real_rows(4)
 FLOAT32 = 1e-5
@@ -72,21 +70,8 @@ def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor
     assert session.status_now()[0] is Status.ENDED
 
 
-class Lines:
-    """Takes a session's steps, as a recorder does."""
-
-    def __init__(self) -> None:
-        self.steps: list[FollowerStep] = []
-
-    def on_event(self, event: FeedEvent) -> None:
-        """Nothing is made of it."""
-
-    def on_steps(self, steps: Sequence[FollowerStep]) -> None:
-        self.steps += steps
-
-
 def test_what_is_recorded_is_called_at_every_row_though_nobody_watches(predictor: Predictor) -> None:
-    session, lines = MarketSession(ScriptedFeed(replaying(ROWS[:60]), ends=True), predictor), Lines()
+    session, lines = MarketSession(ScriptedFeed(replaying(ROWS[:60]), ends=True), predictor), KeptSteps()
     session.rests = True
     session.record(lines, ())
     asyncio.run(session.run())
