@@ -46,14 +46,14 @@ class SparseKraken(TradingKraken):
     """A book with empty prices between its levels, and trades at its best prices."""
 
     depth = DEEP
+    again = 2_000  # all of them, however late the app asks for trades
 
     def __init__(self) -> None:
         super().__init__()
         for side, sign in ((self.asks, 1), (self.bids, -1)):
             side.clear()
             side.update({600_000 + sign * int(at): self._size() for at in np.cumsum(self._random.integers(1, 14, 140))})
-
-        self.halted = False
+        self.over = False
 
     def step(self, levels: range | None = None) -> str:
         before = self.view()
@@ -63,8 +63,8 @@ class SparseKraken(TradingKraken):
         return self.changed_since(before)
 
     async def trade_on(self) -> None:
-        """Changes and trades, ten a second, once somebody listens, until it is halted."""
-        while not self.halted:
+        """Changes and trades, ten a second, once somebody listens, until it is over."""
+        while not self.over:
             await asyncio.sleep(0.1)
             if self.sockets:
                 await self.send(self.step())
@@ -125,7 +125,7 @@ def test_what_is_drawn_of_a_followed_market_is_what_its_exchange_sent(
         "() => document.querySelector('.terminal')?.terminal.store.trades.length > 40 && document.querySelector('.terminal-tape')"
     )
     page.locator(".terminal-tape").scroll_into_view_if_needed()
-    venue.halted = True
+    venue.over = True
     trading.result(10)
     asks, bids = ([(price / 10, size / 1000) for price, size in side] for side in venue.best(DEEP))
     page.wait_for_function(SETTLED, arg=[asks[0][0], bids[0][0], len(venue.traded)])
