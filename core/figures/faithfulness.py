@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from core.explain.faithfulness import RANDOM, Curves
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET
-from core.figures.traces import chart, line
+from core.figures.traces import line, series_chart
 from core.messages import translate as _
 
 COLOURS: Final = {
@@ -48,12 +48,5 @@ def curves_figure(curves: Curves, names: Mapping[str, str], *, parts: str, keep:
             )
         )
     title = _("Deleted (% of {parts})").format(parts=parts)
-    return chart(
-        traces,
-        x_title=title,
-        y_title=_("Answer left"),
-        keep=keep,
-        hover="x unified",
-        x={"range": [0, 100]},
-        y={"range": [0, 1.02], "tickformat": ".0%"},
-    )
+    y = {"range": [0, 1.02], "tickformat": ".0%"}
+    return series_chart(traces, title, _("Answer left"), keep=keep, x={"range": [0, 100]}, y=y)

@@ -13,7 +13,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout, figure_of
+from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL
+from core.figures.traces import chart, heat
 from core.lecture.moved import Moved
 
 MAX_NUMBERS: Final = 14
@@ -170,41 +171,33 @@ def colour(matrix: Matrix, value: float) -> str:
 def matrix_figure(matrix: Matrix, *, height: int | None = None) -> go.Figure:
     """One matrix as a heat map without numbers, so many pixels high."""
     down, across = matrix.values.shape
-    scale: Scale = DIVERGING if matrix.signed else SEQUENTIAL
-    trace = {
-        "type": "heatmap",
-        "name": matrix.name,
-        "x": list(range(across)),
-        "y": list(range(down)),
-        "colorscale": scale,
-        "z": np.where(np.isfinite(matrix.values), matrix.values, np.nan).astype(np.float32),
-        "zmin": -matrix.end if matrix.signed else 0.0,
-        "zmax": matrix.end,
-        "showscale": True,
-        "colorbar": {"thickness": 8, "ticks": "", "outlinewidth": 0, "nticks": 5},
-        "xgap": int(max(down, across) <= 40),
-        "ygap": int(max(down, across) <= 40),
-        "customdata": np.array([[f"{row}, {column}" for column in matrix.column_names] for row in matrix.row_names], object),
-        "hovertemplate": "%{customdata}: %{z:.4~g}<extra></extra>",
-    }
-    layout = base_layout(keep=matrix.name, legend=False, height=height or 400)
-    layout |= {"margin": {"t": 44, "b": 8, "l": 8, "r": 8}}
-    layout["xaxis"] = _axis(matrix.column_names, 16) | {
-        "title": {"text": matrix.x_title},
-        "tickangle": 0,
-        "range": [-0.5, across - 0.5],
-    }
-    layout["yaxis"] = _axis(matrix.row_names, 24) | {"title": {"text": matrix.y_title}, "range": [down - 0.5, -0.5]}
-    layout["annotations"] = [
-        {"text": f"<b>{matrix.name}</b>", "xref": "x domain", "yref": "y domain", "x": 0, "y": 1, "xanchor": "left",
-         "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}
-    ]  # fmt: skip
-    layout["shapes"] = [
+    values, scale = np.where(np.isfinite(matrix.values), matrix.values, np.nan), DIVERGING if matrix.signed else SEQUENTIAL
+    names = [[f"{row}, {column}" for column in matrix.column_names] for row in matrix.row_names]
+    gap = int(max(down, across) <= 40)
+    trace = heat(
+        values.astype(np.float32), scale, -matrix.end if matrix.signed else 0.0, matrix.end, bar={"nticks": 5}, name=matrix.name,
+        hover="%{customdata}: %{z:.4~g}<extra></extra>", customdata=np.array(names, object), showscale=True, xgap=gap, ygap=gap,
+    )  # fmt: skip
+    title = {"text": f"<b>{matrix.name}</b>", "xref": "x domain", "yref": "y domain", "x": 0, "y": 1, "xanchor": "left",
+             "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}  # fmt: skip
+    outlines = [
         {"type": "rect", "x0": first - 0.5, "x1": last + 0.5, "y0": first_row - 0.5, "y1": last_row + 0.5, "layer": "above",
          "line": {"color": ORANGE, "width": 2.5}, "name": "outlined"}
         for first_row, last_row, first, last in matrix.outlined
     ]  # fmt: skip
-    return figure_of([trace], layout)
+    return chart(
+        [trace],
+        x_title=matrix.x_title,
+        y_title=matrix.y_title,
+        keep=matrix.name,
+        legend=False,
+        height=height or 400,
+        x=_axis(matrix.column_names, 16) | {"tickangle": 0, "range": [-0.5, across - 0.5]},
+        y=_axis(matrix.row_names, 24) | {"range": [down - 0.5, -0.5]},
+        margin={"t": 44, "b": 8, "l": 8, "r": 8},
+        annotations=[title],
+        shapes=outlines,
+    )
 
 
 def _axis(names: Sequence[str], most: int) -> dict[str, Any]:

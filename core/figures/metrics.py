@@ -1,55 +1,36 @@
-"""Figures of sentence metrics: tables of edits and of the longest common subsequence, the diagram (iiga-equations 12)."""
+"""Tables of sentence metrics, of edits and of the longest common subsequence, and what one entry says (iiga-equations 12)."""
 
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import ORANGE, SEQUENTIAL_CLEAR
-from core.figures.traces import cell_text, chart, heat, line
+from core.figures.matrix import Matrix
+from core.messages import Message, compose
 from core.messages import translate as _
 from core.signs.edits import Edit
 
-CELL_PX = 44
 
-
-def table_figure(
+def sentences_table(
     table: NDArray[np.int64],
     reference: Sequence[str],
     hypothesis: Sequence[str],
     *,
+    name: str,
+    path: Sequence[tuple[int, int]],
     filled: int | None = None,
-    path: Sequence[tuple[int, int]] = (),
-    keep: str = "table",
-) -> go.Figure:
+) -> Matrix:
     """A table (N + 1, M + 1), the reference down and the hypothesis across, filled row by row.
 
     Args:
-        filled: how many entries are filled already; the last of them is framed. All where None, and none framed.
-        path: (row, column) entries that a line is drawn through.
+        path: (row, column) entries that are outlined. filled: how many entries are filled already; all where None.
     """
-    count = table.size if filled is None else filled
-    known = np.arange(table.size).reshape(table.shape) < count
-    (down, across), z = table.shape, np.where(known, table, np.nan)
-    traces = [heat(z, SEQUENTIAL_CLEAR, 0, max(1, int(table.max())), bar={}, hover="", xgap=1, ygap=1)]
-    if path:
-        rows, columns = zip(*path, strict=True)
-        traces.append(line(columns, rows, colour=ORANGE, width=3, hover="", opacity=0.65))
-    traces.append(cell_text(z, "d", size=15))
-    box = {"type": "rect", **_box(filled - 1, across), "line": {"color": ORANGE, "width": 3}} if filled else None
-    plain = {"showgrid": False, "ticks": ""}
-    return chart(traces, x_title=_("Hypothesis"), y_title=_("Reference"), keep=keep, legend=False, height=100 + CELL_PX * down,
-                 x={"side": "top", "tickvals": list(range(across)), "ticktext": ["–", *hypothesis],
-                    "range": [-0.5, across - 0.5], **plain},
-                 y={"tickvals": list(range(down)), "ticktext": ["–", *reference], "range": [down - 0.5, -0.5], **plain},
-                 shapes=[box] if box else [])  # fmt: skip
-
-
-def _box(entry: int, columns: int) -> dict[str, float]:
-    """Corners of an entry's frame."""
-    row, column = divmod(entry, columns)
-    return {"x0": column - 0.48, "x1": column + 0.48, "y0": row - 0.48, "y1": row + 0.48}
+    known = np.arange(table.size).reshape(table.shape) < (table.size if filled is None else filled)
+    return Matrix(
+        values=np.where(known, table, np.nan), name=name, rows=["–", *reference], columns=["–", *hypothesis],
+        x_title=_("Hypothesis"), y_title=_("Reference"), signed=False, top=max(1.0, float(table.max())), digits=0, numbers=True,
+        outlined=tuple((row, row, column, column) for row, column in path),
+    )  # fmt: skip
 
 
 def alignment_path(steps: Sequence[Edit]) -> list[tuple[int, int]]:
@@ -59,3 +40,26 @@ def alignment_path(steps: Sequence[Edit]) -> list[tuple[int, int]]:
         row, column = path[-1]
         path.append((row + (step.reference is not None), column + (step.hypothesis is not None)))
     return path
+
+
+def about_entry(table: NDArray[np.int64], reference: Sequence[str], hypothesis: Sequence[str], place: tuple[int, int]) -> Message:
+    """An entry of Levenshtein's table (`core.signs.edits.edit_table`, section 12.2), by its row and column, in words (D34)."""
+    i, j = place
+    if not i and not j:
+        return compose("Two empty beginnings need no edit.")
+    if not j:
+        return compose("Deletions alone: {count}.", count=i)
+    if not i:
+        return compose("Insertions alone: {count}.", count=j)
+    words: dict[str, str] = {"reference": reference[i - 1], "hypothesis": hypothesis[j - 1]}
+    diagonal = int(table[i - 1, j - 1])
+    if words["reference"] == words["hypothesis"]:
+        return compose("`{reference}` equals `{hypothesis}`: the diagonal entry, {value}, is copied.", value=diagonal, **words)
+    return compose(
+        "`{reference}` differs from `{hypothesis}`: 1 + the least of {deletion} (above, a deletion), {insertion} (to the "
+        "left, an insertion) and {diagonal} (diagonal, a substitution).",
+        deletion=int(table[i - 1, j]),
+        insertion=int(table[i, j - 1]),
+        diagonal=diagonal,
+        **words,
+    )

@@ -6,7 +6,7 @@ under every common colour blindness (tests/core/figures/test_style.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import plotly.graph_objects as go
 from plotly.basedatatypes import BaseTraceType
@@ -40,9 +40,6 @@ SEQUENTIAL: Final[Scale] = [
     (1.0, "#FEE838"),
 ]
 """Low to high, opaque: cividis (Nunez et al. 2018), which looks alike to normal and colour-blind eyes."""
-
-SEQUENTIAL_CLEAR: Final[Scale] = [(at, clear("blue", alpha)) for at, alpha in ((0.0, 0.0), (0.25, 0.28), (1.0, 1.0))]
-"""Zero (transparent) to high, for a heatmap with lines over it."""
 
 DIVERGING: Final[Scale] = [(0.0, clear("orange", 1)), (0.5, clear("grey", 0.08)), (1.0, clear("blue", 1))]
 """Negative, zero (nearly transparent), positive; use with `zmid=0`."""
@@ -82,7 +79,6 @@ def base_layout(
     x_title: str = "",
     y_title: str = "",
     height: int | None = None,
-    hover: Literal["x unified", "closest", "x", "y"] | None = None,
     keep: str = "keep",
     legend: bool = True,
 ) -> dict[str, Any]:
@@ -91,7 +87,6 @@ def base_layout(
     Args:
         x_title, y_title: axis titles, translated.
         height: pixels; None leaves it to the page.
-        hover: plotly's hovermode; "closest" where None.
         keep: plotly's `uirevision`: while it stays the same, zoom, hover and legend choices are kept when data change. A new
             value (such as another symbol) resets them.
         legend: whether to show one.
@@ -99,7 +94,7 @@ def base_layout(
     layout: dict[str, Any] = {
         "template": TEMPLATE,
         "uirevision": keep,
-        "hovermode": hover or "closest",
+        "hovermode": "closest",
         "showlegend": legend,
         "xaxis": {"title": {"text": x_title}},
         "yaxis": {"title": {"text": y_title}},

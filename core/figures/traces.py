@@ -1,4 +1,4 @@
-"""Charts from traces in plotly's form: a line, marks, bars, a heat map, numbers in its cells, and lines through the whole pane.
+"""Charts from traces in plotly's form: a line, marks, bars, a heat map, and lines through the whole pane.
 
 What is None is left out. `hover` is plotly's template of what the pointer reads; nothing where it is "". `more` are plotly's own
 properties.
@@ -7,9 +7,7 @@ properties.
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from core.figures.style import Scale, base_layout, figure_of
 
@@ -78,34 +76,7 @@ def heat(z: Any, scale: Scale, low: float, high: float, *, bar: Any = None, hove
     return trace | _read(hover) | _known(**more)
 
 
-def cell_text(table: NDArray[np.floating], form: str, *, size: int = 12) -> dict[str, Any]:
-    """A trace with the numbers of a table (rows, columns) at its cells, in the page's text colour.
-
-    A heatmap's `texttemplate` chooses black or white by the colour scale and ignores the page behind transparent cells.
-
-    Args:
-        table: NaN leaves a cell empty, minus infinity is written as −∞.
-        form: d3's number format; plotly writes the reader's decimal mark. The first cell is (0, 0).
-        size: of the text, pixels.
-    """
-    row, column = np.nonzero(np.isfinite(table) | np.isneginf(table))
-    values = np.asarray(table, dtype=np.float64)[row, column]
-    template = f"%{{customdata:{form}}}"
-    infinite = np.isneginf(values)
-    return {
-        "type": "scatter",
-        "x": column,
-        "y": row,
-        "mode": "text",
-        "customdata": np.where(infinite, 0.0, values),
-        "texttemplate": np.where(infinite, "−∞", template).tolist() if infinite.any() else template,
-        "textfont": {"size": size},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-
-
-BASE = frozenset({"x_title", "y_title", "height", "hover", "keep"})
+BASE = frozenset({"x_title", "y_title", "height", "keep"})
 
 
 def chart(
@@ -122,3 +93,8 @@ def chart(
     for name, axis in (("xaxis", x), ("yaxis", y)):
         whole[name] |= _known(**(axis or {}))
     return figure_of(traces, whole | layout | ({} if isinstance(legend, bool) else {"legend": legend}))
+
+
+def series_chart(traces: Sequence[Any], x_title: str, y_title: str, **more: Any) -> go.Figure:
+    """A `chart` whose traces the pointer reads together, at one place of the x axis."""
+    return chart(traces, x_title=x_title, y_title=y_title, hovermode="x unified", **more)

@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 
 from core.figures.style import BLUE, GREY, ORANGE
-from core.figures.traces import chart, line, upright
+from core.figures.traces import line, series_chart, upright
 from core.messages import translate as _
 from core.runs.history import Run
 
@@ -22,12 +22,5 @@ def accuracy_figure(run: Run, report: Run) -> go.Figure:
                 mode = "lines+markers" if len(known) < 3 else "lines"
                 x, y = known["epoch"].to_numpy(), known[column].to_numpy()
                 drawn.append(line(x, y, name, colour, dash=dash, width=2, hover="%{y:.2%}", mode=mode))
-    return chart(
-        drawn,
-        x_title=_("Epoch"),
-        y_title=_("Accuracy"),
-        y={"tickformat": ".0%"},
-        hover="x unified",
-        keep="accuracy",
-        shapes=[upright(first - 0.5, GREY, 1, dash="dash") for first in run.stages],
-    )
+    stages = [upright(first - 0.5, GREY, 1, dash="dash") for first in run.stages]
+    return series_chart(drawn, _("Epoch"), _("Accuracy"), y={"tickformat": ".0%"}, keep="accuracy", shapes=stages)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+Array = NDArray[np.float64]
 SLOPE: Final = math.sqrt(2 / math.pi)
 CUBIC: Final = 0.044715
 """The two constants of the tanh form of GELU."""
@@ -137,8 +138,7 @@ def compared(name: str, x: float) -> dict[str, float]:
     return written | {"torch": float(y.detach()), "autograd": float(slope)}
 
 
-def curves(name: str, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """An activation and its derivative over an axis (n,)."""
-    value, derivative = ACTIVATIONS[name]
-    at = torch.tensor(x, dtype=torch.float64)
-    return value(at).numpy(), derivative(at).numpy()
+def curves() -> tuple[Array, dict[str, tuple[Array, Array]]]:
+    """An axis (n,) from -4 to 8, and every activation with its derivative over it."""
+    x = torch.linspace(-4, 8, 241, dtype=torch.float64)
+    return x.numpy(), {name: (value(x).numpy(), derivative(x).numpy()) for name, (value, derivative) in ACTIVATIONS.items()}

@@ -13,11 +13,13 @@ import torch
 from numpy.typing import NDArray
 
 from core.explain.summaries import row_entropy
+from core.lecture.moved import Moved, compare
 from core.lecture.tokens import random_numbers
 from core.nn import causal_mask, padding_mask, scaled_dot_product_attention, window_mask
 
 Array = NDArray[np.float64]
 Mask = Literal["none", "causal", "window", "padding"]
+Role = Literal["q", "k", "v"]
 MATRICES: Final = ("W_Q", "W_K", "W_V", "W_O")
 
 
@@ -172,6 +174,20 @@ def steps(
         entropy=row_entropy(attention.numpy()),
         temperature=temperature,
     )
+
+
+def role_study(x: Array, weights: dict[str, Array], *, role: Role, word: int, factor: float) -> tuple[Moved, Moved]:
+    """Attention weights (n, n) and what they mix (n, width), before and after one word's query, key or value is multiplied.
+
+    Source: sequence-modelling "¿Qué representan Q, K y V?". The word is counted from 0.
+    """
+    before = steps(x, weights)
+    rows = {"q": before.q[0], "k": before.k[0], "v": before.v[0]}
+    rows[role] = rows[role].copy()
+    rows[role][word] *= factor
+    mixed, after = scaled_dot_product_attention(*map(torch.tensor, rows.values()), return_weights=True)
+    assert after is not None
+    return compare(before.weights[0], after.numpy()), compare(before.mixed[0], mixed.numpy())
 
 
 @torch.inference_mode()

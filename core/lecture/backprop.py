@@ -228,11 +228,6 @@ _MAKERS: Final[dict[Part, Callable[[_Draw, Tensor, Tensor, Tensor | None], Examp
 }
 
 
-def dot(a: Array, b: Array) -> float:
-    """Sum of the products of two rows."""
-    return float(np.dot(a, b))
-
-
 def report_gap(example: Example) -> tuple[float, float]:
     """Largest difference between the report's gradient by x and the true one, and its share of the largest true entry."""
     true = example.autograd["x"]

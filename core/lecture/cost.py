@@ -1,4 +1,4 @@
-"""Cost of one attention layer by closed formulas: parameters, multiply-adds and attention weights, and where its terms are equal.
+"""Cost of one attention layer by closed formulas: multiply-adds and attention weights, and where its terms are equal.
 
 `core.lecture.cost_count` counts whole models as PyTorch does. A MAC is one multiplication and one addition of a matrix product or
 a convolution; PyTorch's counter calls it two FLOPs.
@@ -12,16 +12,6 @@ from core.models.tlob import TLOBConfig
 
 BYTES: Final = 4
 """Of a float32."""
-
-
-def linear_parameters(inputs: int, outputs: int) -> int:
-    """in * out + out: weight and bias."""
-    return inputs * outputs + outputs
-
-
-def attention_parameters(width: int) -> int:
-    """Four projections, 4 D^2 + 4 D (iiga-equations 5.1 and 5.7)."""
-    return 4 * linear_parameters(width, width)
 
 
 def projection_macs(queries: int, keys: int, width: int) -> int:
@@ -41,7 +31,7 @@ def map_numbers(queries: int, keys: int, heads: int) -> int:
 
 def feed_forward_parameters(width: int, hidden: int) -> int:
     """2 D D_ff + D_ff + D (iiga-equations 8.1)."""
-    return linear_parameters(width, hidden) + linear_parameters(hidden, width)
+    return 2 * width * hidden + hidden + width
 
 
 def feed_forward_macs(tokens: int, width: int, hidden: int) -> int:

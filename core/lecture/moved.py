@@ -49,6 +49,11 @@ class Moved:
         return int(row), int(column)
 
     @property
+    def largest(self) -> float:
+        """Size of the largest change."""
+        return float(self._changes.max())
+
+    @property
     def leads(self) -> bool:
         """Tells whether one row has the largest change, a tenth ahead of every other row's."""
         second, first = np.sort(self._changes.max(axis=1, initial=0.0))[-2:] if len(self.before) > 1 else (1.0, 1.0)

@@ -44,19 +44,9 @@ def layer_norm(x: Tensor, gamma: Tensor | float = 1.0, beta: Tensor | float = 0.
     return gamma * standardise(x, (-1,)) + beta
 
 
-def batch_norm(x: Tensor) -> Tensor:
-    """Each channel over batch and time, x being (batch, time, channels); as in training mode."""
-    return standardise(x, OVER["batch"])
-
-
-def instance_norm(x: Tensor) -> Tensor:
-    """Each channel of each sample over time, x being (batch, time, channels)."""
-    return standardise(x, OVER["instance"])
-
-
 def bi_norm(x: Tensor) -> Tensor:
-    """Half of batch norm and half of instance norm (tlob-architecture section 2.2, D5)."""
-    return 0.5 * batch_norm(x) + 0.5 * instance_norm(x)
+    """Half of batch norm (as in training) and half of instance norm (tlob-architecture section 2.2, D5)."""
+    return 0.5 * standardise(x, OVER["batch"]) + 0.5 * standardise(x, OVER["instance"])
 
 
 def normalise(x: Tensor, norm: Norm) -> Tensor:
@@ -259,12 +249,6 @@ def dropout_example(rate: float, *, seed: int = 0) -> DropoutExample:
         kept=kept.double().numpy(),
         means=dropout_means(rate, seed=seed),
     )
-
-
-def all_curves() -> tuple[Array, dict[str, tuple[Array, Array]]]:
-    """An axis from -4 to 8 and every activation with its derivative over it."""
-    x = np.linspace(-4, 8, 241)
-    return x, {name: activations.curves(name, x) for name in activations.ACTIVATIONS}
 
 
 def softmax_pair(shift: float) -> tuple[Array, Array, Array]:

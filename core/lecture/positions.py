@@ -5,6 +5,7 @@ tlob-architecture section 2.4; Vaswani et al. 2017, section 3.5, for the rotatio
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,17 +85,12 @@ def dot_products(matrix: Array) -> Array:
     return np.asarray(matrix @ matrix.T)
 
 
-def dot_product_by_shift(shifts: NDArray[Any], width: int, *, base: float = 10_000.0) -> Array:
+def dot_product_by_shift(shifts: Sequence[int] | NDArray[Any], width: int, *, base: float = 10_000.0) -> Array:
     """sum_i cos(shift * frequency_i): the dot product of any two positions `shift` apart.
 
     Holds for an even width, because sin a sin b + cos a cos b = cos(a - b).
     """
     return np.asarray(np.cos(np.asarray(shifts)[:, None] * frequencies(width, base=base)[None, :]).sum(axis=1))
-
-
-def dot_product_from(pos: int, length: int, width: int, *, base: float = 10_000.0) -> Array:
-    """`dot_product_by_shift` of one position with each of `length` positions, (length,)."""
-    return dot_product_by_shift(np.arange(length) - pos, width, base=base)
 
 
 def root_mean_square(matrix: Array) -> float:
@@ -105,12 +101,6 @@ def root_mean_square(matrix: Array) -> float:
 def distances(matrix: Array) -> Array:
     """Euclidean distance of every two positions, (length, length)."""
     return np.asarray(np.linalg.norm(matrix[:, None, :] - matrix[None, :, :], axis=-1))
-
-
-def cosines(matrix: Array) -> Array:
-    """Cosine similarity of every two rows, (length, length)."""
-    unit = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
-    return np.asarray(unit @ unit.T)
 
 
 def rotation_block(frequency: float, shift: float) -> Array:
@@ -163,11 +153,12 @@ class Balance:
 
 def balance(content: Array, positions: Array) -> Balance:
     """Compare content and positions, both (length, width). Source: vit-report sections 1.5 and 2.1."""
+    both = torch.tensor(content + positions)
     return Balance(
         content=np.sqrt((content**2).mean(axis=1)),
         position=np.sqrt((positions**2).mean(axis=1)),
         ratio=float(np.sqrt((positions**2).mean() / ((content**2).mean() or 1.0))),
-        cosines=cosines(content + positions),
+        cosines=torch.cosine_similarity(both[:, None], both[None], dim=-1).numpy(),
     )
 
 

@@ -45,11 +45,6 @@ def dot(*values: float, scale: float = 1.0) -> float:
     return scale * float(np.dot(values[:half], values[half:]))
 
 
-def total(*values: float) -> float:
-    """The sum."""
-    return float(sum(values))
-
-
 def _rounded(result: ArrayLike, digits: int) -> np.ndarray:
     flat = np.atleast_1d(np.asarray(result, dtype=np.float64)).ravel()
     return np.array([round(float(value), digits) for value in flat])

@@ -9,8 +9,7 @@ import streamlit as st
 from core.figures.learn.attention_steps import growth_figure
 from core.lecture import cost, cost_count
 from core.lecture.notebooks import on_screen
-from core.lecture.worked import Worked
-from pages.learn.frame import choice, passage, stops, tex
+from pages.learn.frame import Worked, choice, passage, stops, tex
 from pages.learn.lesson_page import Item, PartView, caption, check, markdown, plot, stats, table
 from pages.shared import controls
 from pages.shared.language import _, number, percent, significant, size

@@ -19,16 +19,15 @@ from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.trained_head import HEAD, LAYER, POINTED, trained_head
-from core.lecture.worked import Worked
 from pages.learn import attention_cost, attention_roles, frame, matrix_editor
 from pages.learn.attention_roles import MAP, SENTENCE, WIDTH
-from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
+from pages.learn.frame import Dial, Worked, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, word_matrix, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
-from pages.shared.language import _, number, percent, significant
+from pages.shared.language import _, number, percent
 
-TEMPERATURES: Final = ("0.05", "0.1", "0.2", "0.5", "0.7", "1", "1.5", "2", "5", "10", "50")
+TEMPERATURES: Final = (0.05, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 5.0, 10.0, 50.0)
 KEYS: Final = {"X": "tx", "W_Q": "twq", "W_K": "twk", "W_V": "twv"}
 """URL parameter of each matrix's edits."""
 
@@ -45,19 +44,10 @@ def pick_query(values: Mapping[str, Any]) -> int:
     return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", default=default))
 
 
-def temperatures() -> dict[str, str]:
-    """The temperatures as the reader's language writes them."""
-    return {code: significant(float(code)) for code in TEMPERATURES}
-
-
 def masks() -> dict[str, str]:
     """Each mask's name on the page."""
-    return {
-        "none": _("No mask"),
-        "causal": _("causal").capitalize(),
-        "window": _("Window of 3 keys"),
-        "padding": _("Padding: the last 2"),
-    }
+    names = {"none": _("No mask"), "causal": _("causal").capitalize(), "window": _("Window of 3 keys")}
+    return names | {"padding": _("Padding: the last 2")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +55,7 @@ class Attended:
     """A trained head on its sentence; the fields are the dials, the query counted from 0."""
 
     q: Annotated[int, Dial(_("Query"), pick_query, lambda index, values: names_of(values)[index], reads=True)]
-    t: Annotated[
-        float, frame.choice(_("Temperature") + " τ", temperatures(), key="t", default="1", widget=st.select_slider, value=float)
-    ]
+    t: Annotated[float, frame.stops(_("Temperature") + " τ", TEMPERATURES, key="t", default=1.0)]
     mask: Annotated[Mask, frame.choice(_("Mask"), masks(), key="mask")]
     heads: int = 1
 

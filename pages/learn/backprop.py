@@ -13,10 +13,9 @@ from core.figures.matrix import Matrix, largest_size
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
 from core.lecture.notebooks import on_screen
-from core.lecture.shown_digits import digits_needed, dot, flat, total
-from core.lecture.worked import Worked
+from core.lecture.shown_digits import digits_needed, dot, flat
 from pages.learn import frame, lesson_page
-from pages.learn.frame import Dial, choice, passage, slider, tex
+from pages.learn.frame import Dial, Worked, choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render, written
 from pages.shared import url_state
 from pages.shared.language import _, number, percent, significant
@@ -219,7 +218,7 @@ def _calculation(part: Part, example: Example, name: str) -> str:
     target = rf"\nabla {latex_name(name)}_{{11}}" if "_" not in latex_name(name) else rf"(\nabla {latex_name(name)})_{{11}}"
     if part == "softmax":
         row = example.inner["A"][0]
-        row_sum = backprop.dot(up[0], row)
+        row_sum = dot(*up[0], *row)
         of_sum = digits_needed(backprop.softmax_entry, row[0], up[0, 0], row_sum, result=4)
         digits = digits_needed(dot, *flat(up[0], row), result=of_sum)
         terms = " + ".join(rf"({tex(float(u), 2)})({tex(float(a), digits)})" for u, a in zip(up[0], row, strict=True))
@@ -260,7 +259,7 @@ def _calculation(part: Part, example: Example, name: str) -> str:
         return _product(target, example.inner["dZ1"][0], example.inputs["w_1"][0], entry)
     if name == "x" and part in SUMMED:
         ways = [(way, float(example.inner[key][0, 0])) for key, way in SUMMED[part].items()]
-        digits = digits_needed(total, *(value for _way, value in ways), result=4)
+        digits = digits_needed(lambda *given: sum(given), *(value for _way, value in ways), result=4)
         paths = (rf"\underset{{\text{{{way}}}}}{{({tex(value, digits)})}}" for way, value in ways)
         return rf"{target} = {' + '.join(paths)} = {entry}"
     return rf"{target} = {entry}"

@@ -14,7 +14,6 @@ from core.figures import ctc as figures
 from core.figures.matrix import Matrix
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import dot, significant_needed
-from core.lecture.worked import Worked
 from core.messages import Refusal
 from core.signs import ctc, ctc_lab
 from core.signs.ctc import Lattice
@@ -23,7 +22,7 @@ from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from core.signs.vocabulary import BLANK_NAME
 from pages.learn import frame
-from pages.learn.frame import Dial, aligned, passage, tex_significant
+from pages.learn.frame import Dial, Worked, aligned, passage, tex_significant
 from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
 from pages.shared import url_state
 from pages.shared.language import _, number, percent, significant
@@ -113,12 +112,6 @@ def length_dial(source: ProbabilitySource) -> Dial | None:
     return frame.slider(_("Frames") + " T", 1, ctc_lab.MAX_FRAMES, key="length", default=6) if source.clip is None else None
 
 
-def skip_dial() -> Dial:
-    """The recursion as the document has it."""
-    label = _("The document's recursion (section 11.7), without the skip")
-    return frame.switch(label, key="noskip", short=_("Without the skip"))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Lab:
     """The reader's target and probabilities; the fields but the source are the dials."""
@@ -126,7 +119,10 @@ class Lab:
     source: ProbabilitySource
     target: Annotated[str, target_dial]
     length: Annotated[int, length_dial] = 6
-    noskip: Annotated[bool, skip_dial()]
+    noskip: Annotated[
+        bool,
+        frame.switch(_("The document's recursion (section 11.7), without the skip"), key="noskip", short=_("Without the skip")),
+    ]
 
     @cached_property
     def problem(self) -> Problem:
@@ -209,26 +205,23 @@ class Lab:
         return stats(*shown)
 
 
-def quantity_dial() -> Dial:
-    """The quantity that the trellis shows."""
-    quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward, the document's β")}
-    return replace(frame.choice(_("Shown"), quantities, key="show"), reads=True, elsewhere=None)
+def quantities() -> dict[str, str]:
+    """Names of what the trellis shows."""
+    return {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward, the document's β")}
 
 
 def frame_dial(source: ProbabilitySource) -> Dial:
     """The frame that is read."""
 
-    def pick(values: Mapping[str, Any]) -> int:
-        frames = values["length"] if source.clip is None else len(source.recognition.log_probabilities)
-        return url_state.slider(_("Frame"), 1, frames, key=FRAME, default=2) if frames > 1 else 1
+    def frames(values: Mapping[str, Any]) -> int:
+        return values["length"] if source.clip is None else len(source.recognition.log_probabilities)
 
-    return Dial(_("Frame"), pick, reads=True)
+    return frame.slider(_("Frame"), 1, frames, key=FRAME, default=2, reads=True)
 
 
-def pick_state(values: Mapping[str, Any]) -> int:
-    """Asks for the state that is read."""
-    labels = min(len(values["target"].split()), ctc_lab.MAX_LABELS)
-    return url_state.slider(_("State"), 0, 2 * labels, key=STATE, default=1) if labels else 0
+def last_state(values: Mapping[str, Any]) -> int:
+    """Of the target with its blanks."""
+    return 2 * min(len(values["target"].split()), ctc_lab.MAX_LABELS)
 
 
 def pick_path(_values: Mapping[str, Any]) -> str:
@@ -250,9 +243,9 @@ def too_short(it: Lab) -> str:
 
 def trellis(
     it: Lab,
-    show: Annotated[Quantity, quantity_dial()],
+    show: Annotated[Quantity, replace(frame.choice(_("Shown"), quantities(), key="show"), reads=True, elsewhere=None)],
     at: Annotated[int, frame_dial],
-    state: Annotated[int, Dial(_("State"), pick_state, reads=True)],
+    state: Annotated[int, frame.slider(_("State"), 0, last_state, key=STATE, default=1, reads=True)],
 ) -> PartView:
     """All paths at once: forward, backward, and their product."""
     lattice, names = it.lattice, it.problem.names

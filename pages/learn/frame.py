@@ -11,10 +11,18 @@ from typing import Annotated, Any, get_args, get_origin
 import streamlit as st
 
 from core.lecture.tokens import split_words
-from core.lecture.worked import Worked
 from pages.shared import url_state
 from pages.shared.language import _, number, prose_section, significant
 from pages.shared.url_state import Number
+
+
+@dataclass(frozen=True)
+class Worked:
+    """An equation with the numbers of its view: it and its calculation, LaTeX, and a note in plain words."""
+
+    formula: str
+    calculation: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,25 +86,34 @@ def call(view: Callable[..., Any], values: Mapping[str, Any]) -> Any:
 
 
 def slider(
-    label: str, low: Number, high: Number, *, key: str, default: Number, short: str = "", reads: bool = False, **more: Any
+    label: str,
+    low: Number,
+    high: Number | Callable[[Mapping[str, Any]], Number],
+    *,
+    key: str,
+    default: Number,
+    short: str = "",
+    reads: bool = False,
+    **more: Any,
 ) -> Dial:
     """A dial for a number; see `url_state.slider`.
 
     Args:
-        short: name among the other dials; the label where empty. reads: see `Dial`.
-        more: for the widget, such as `step`.
+        high: the other end, also of the values of the dials before it; without a widget where there is one number alone.
+        default: its number at first, or the end where that is nearer. short: name among the other dials; the label where empty.
+        reads: see `Dial`. more: for the widget, such as `step`.
     """
 
+    def draw(values: Mapping[str, Any]) -> Number:
+        end = high(values) if callable(high) else high
+        return url_state.slider(label, low, end, key=key, default=min(default, end), **more) if low < end else low
+
     def farther_end(now: Number) -> Elsewhere:
+        assert not callable(high)
         end = high if high - now >= now - low else low
         return Elsewhere(end, {key: end})
 
-    return Dial(
-        short or label,
-        lambda _values: url_state.slider(label, low, high, key=key, default=default, **more),
-        reads=reads,
-        elsewhere=None if reads else farther_end,
-    )
+    return Dial(short or label, draw, reads=reads, elsewhere=None if reads or callable(high) else farther_end)
 
 
 def choice(
@@ -136,10 +153,11 @@ def whole_numbers(*values: int) -> dict[str, str]:
     return {str(value): number(value) for value in values}
 
 
-def stops(label: str, values: Iterable[int], *, key: str, default: int, short: str = "") -> Dial:
-    """A dial that stops at some whole numbers."""
-    options = whole_numbers(*values)
-    return choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int, short=short)
+def stops(label: str, values: Iterable[Number], *, key: str, default: Number, short: str = "") -> Dial:
+    """A dial that stops at some numbers, all of the default's kind."""
+    whole = isinstance(default, int)
+    options = {f"{value:.10g}": number(value) if whole else significant(value) for value in values}
+    return choice(label, options, key=key, default=f"{default:.10g}", widget=st.select_slider, value=type(default), short=short)
 
 
 def words(label: str, sentence: str, *, key: str, short: str) -> Dial:

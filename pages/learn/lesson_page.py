@@ -34,18 +34,10 @@ from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, m
 from core.lecture import origins
 from core.lecture.course import lesson_of
 from core.lecture.moved import Moved, compare
-from core.lecture.worked import Worked
 from core.messages import Message, translate
-from pages.learn import (
-    diagram,
-    frame,
-    lesson,
-    predict,
-    take_along,
-    what_moved,
-)
-from pages.learn.frame import Dial, Turned
-from pages.learn.predict import Change
+from pages.learn import diagram, frame, lesson, predict, take_along, what_moved
+from pages.learn.frame import Dial, Turned, Worked
+from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
 from pages.shared import assets, controls, url_state
 from pages.shared.language import _, compact, current, number
@@ -163,7 +155,7 @@ class LessonPage:
 
 
 def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | None = None, **more: Any) -> Drawn:
-    """A figure, or a matrix: a table where its cells are few enough, else a heat map.
+    """A figure, or a matrix: a table where its cells are few enough or its numbers are asked for, else a heat map.
 
     Args:
         alt: one sentence on what it shows. chooses: the dial that a click on a row's name sets, as its key.
@@ -171,7 +163,7 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
     """
     if not isinstance(figure, Matrix):
         return Drawn(lambda: live_plot(figure, key=key, alt=alt, height=height, **more))
-    if figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS:
+    if not figure.numbers and (figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS):
         drawn = matrix_figure(figure, height=height)
         return Drawn(lambda: live_plot(drawn, key=key, alt=alt, **more))
     origin = follow(key, figure)
@@ -288,19 +280,19 @@ def _drawn(page: LessonPage, part: Part) -> None:
             frame.call(part.below, above | turned.values)
     view = page.view(part, above | turned.values)
     with turned.below:
-        seen = predict.ask(lambda: _question(page, part, above, turned, view))
+        seen = predict.ask(lambda: _questions(page, part, above, turned, view))
     with shown:
         moved = what_moved.follow(view.followed, turned.moving) if view.followed else None
         _show(view, turned, moved, picture, seen=seen)
     _foot(page, part, view)
 
 
-def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turned, view: PartView) -> Change | None:
-    """Returns the change as the dial on display goes elsewhere; None where it cannot."""
+def _questions(page: LessonPage, part: Part, above: dict[str, Any], turned: Turned, view: PartView) -> list[Question]:
+    """Questions about the dial on display as it goes elsewhere; none where it cannot."""
     code = turned.asked
     dial = turned.dials[code] if code is not None else None
     if code is None or dial is None or dial.elsewhere is None or view.asked is None:
-        return None
+        return []
     elsewhere = dial.elsewhere(turned.values[code])
     values = turned.values | {code: elsewhere.value}
     with suppress(*page.errors):
@@ -314,17 +306,10 @@ def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turne
             )
             now, then = view.followed, there.followed
             alike = now and then and now.values.shape == then.values.shape and list(now.rows) == list(then.rows)
-            return Change(
-                key=repr((page.name, part.code, code, elsewhere.value, before, after)),
-                sentence=sentence,
-                number=name,
-                before=before,
-                after=after,
-                then=elsewhere.kept,
-                followed=now,
-                moved=compare(now.values, then.values) if now and then and alike else None,
-            )
-    return None
+            moved = compare(now.values, then.values) if now and then and alike else None
+            key = repr((page.name, part.code, code, elsewhere.value, before, after))
+            return predict.questions(key, sentence, elsewhere.kept, (name, before, after, moved), now)
+    return []
 
 
 def _flat(item: Item) -> Iterator[Show]:
@@ -368,7 +353,7 @@ def _show(view: PartView, turned: Turned, moved: Moved | None, pictured: Any, *,
         what_moved.say(view.followed, moved)
     if view.notes and seen:
         name = _("What to look for")  # outside of the f-string, in which it would not be extracted
-        st.info(f"**{name}:** {_sentences(view)}", icon=":material/visibility:")
+        st.info(f"**{name}:** {' '.join(map(translate, view.notes))}", icon=":material/visibility:")
     for item in view.more:
         _draw(item)
 
@@ -381,10 +366,6 @@ def _draw(item: Item) -> None:
             with column:
                 for one in inside if isinstance(inside, Sequence) else (inside,):
                     _draw(one)
-
-
-def _sentences(view: PartView) -> str:
-    return " ".join(translate(one) for one in view.notes or ())
 
 
 def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:

@@ -12,15 +12,13 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import metrics as figures
-from core.lecture import claims
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import significant_needed
-from core.lecture.worked import Worked
 from core.messages import BadValue, Message, Refusal
 from core.signs import metrics
 from core.signs.edits import Edit, edit_table
 from core.signs.metrics import Sentence, WordErrors
-from pages.learn.frame import Dial, Elsewhere, choice, passage, tex_significant
+from pages.learn.frame import Dial, Elsewhere, Worked, choice, passage, slider, tex_significant
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, markdown, plot, render, stats, table
 from pages.shared import url_state
 from pages.shared.language import N_, _, number, percent
@@ -69,36 +67,24 @@ def area(label: str, key: str, default: str, _values: Mapping[str, Any]) -> str:
     return written
 
 
-def reference_dial() -> Dial:
-    """Sentence that was signed."""
-    return Dial(_("Reference"), partial(area, _("Reference"), REFERENCE, FIRST[0]))
-
-
-def hypothesis_dial() -> Dial:
-    """Sentence that was recognised."""
-
-    def shorter(text: str) -> Elsewhere:
-        kept = " ".join(text.split(" ")[:-1])
-        return Elsewhere(kept, {HYPOTHESIS: kept})
-
-    draw = partial(area, _("Hypothesis"), HYPOTHESIS, FIRST[1])
-    return Dial(_("Hypothesis"), draw, elsewhere=shorter)
+def shorter(hypothesis: str) -> Elsewhere:
+    """The same without its last word."""
+    kept = " ".join(hypothesis.split(" ")[:-1])
+    return Elsewhere(kept, {HYPOTHESIS: kept})
 
 
 def line_dial() -> Dial | None:
     """The sentence whose tables are shown, of several."""
     lines = len(metrics.sentences((url_state.upcoming(REFERENCE) or FIRST[0])[:MAX_CHARACTERS]))
-    label = _("Sentence")
-    draw = partial(url_state.slider, label, 1, lines, key=LINE, default=1)
-    return Dial(_("Sentence"), lambda _values: draw(), reads=True) if lines > 1 else None
+    return slider(_("Sentence"), 1, lines, key=LINE, default=1, reads=True) if lines > 1 else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Texts:
     """The reader's sentences, one a line, and the pair whose tables are shown; the fields are the dials."""
 
-    reference: Annotated[str, reference_dial()]
-    hypothesis: Annotated[str, hypothesis_dial()]
+    reference: Annotated[str, Dial(_("Reference"), partial(area, _("Reference"), REFERENCE, FIRST[0]))]
+    hypothesis: Annotated[str, Dial(_("Hypothesis"), partial(area, _("Hypothesis"), HYPOTHESIS, FIRST[1]), elsewhere=shorter)]
     line: Annotated[int, line_dial()] = 1
 
     @cached_property
@@ -137,16 +123,14 @@ class Texts:
         return note.format(count=number(longest), most=number(MAX_WORDS)) if longest > MAX_WORDS else ""
 
 
-def pick_left(values: Mapping[str, Any]) -> int:
-    """Asks how much of Levenshtein's table is not filled yet."""
+def last_entry(values: Mapping[str, Any]) -> int:
+    """Place of the last entry of Levenshtein's table."""
     reference, hypothesis = Texts(**values).pair
-    entries = (len(reference) + 1) * (len(hypothesis) + 1)
-    return url_state.slider(_("Entries still to fill"), 0, max(1, entries - 1), key="left", default=0)
+    return (len(reference) + 1) * (len(hypothesis) + 1) - 1
 
 
-def orders() -> dict[str, str]:
-    """The longest n-grams that are counted."""
-    return {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
+ORDERS: Final = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
+"""The longest n-grams that are counted."""
 
 
 def error_stats(errors: WordErrors) -> list[Stat]:
@@ -187,7 +171,9 @@ def alignment_table(steps: Sequence[Edit], reference: Sequence[str], hypothesis:
     st.dataframe(table, hide_index=True, height=min(38 + 35 * len(table), 320))
 
 
-def edits(it: Texts, left: Annotated[int, Dial(_("Entries still to fill"), pick_left, reads=True)]) -> PartView:
+def edits(
+    it: Texts, left: Annotated[int, slider(_("Entries still to fill"), 0, last_entry, key="left", default=0, reads=True)]
+) -> PartView:
     """Word error rate, by Levenshtein's table entry by entry."""
     errors = metrics.word_errors(*it.pairs)
     steps, counts = errors.alignments[it.place], (errors.substitutions, errors.deletions, errors.insertions)
@@ -205,14 +191,14 @@ def edits(it: Texts, left: Annotated[int, Dial(_("Entries still to fill"), pick_
     if not it.too_long:
         values = edit_table(*it.pair)
         filled = max(1, values.size - left)
-        path = figures.alignment_path(steps) if filled == values.size else []
-        alt = _("Levenshtein's table: the fewest edits between the beginnings of both sentences.")
-        figure = figures.table_figure(values, *it.pair, filled=filled, path=path)
-        last = aligned if filled == values.size else caption(_("The alignment appears when the table is full."))
-        drawn = [[plot(figure, "metrics_table", alt, filename="levenshtein"), last]]
         row, column = place = divmod(filled - 1, len(it.pair[1]) + 1)
+        path = figures.alignment_path(steps) if filled == values.size else [place]
+        alt = _("Levenshtein's table: the fewest edits between the beginnings of both sentences.")
+        last = aligned if filled == values.size else caption(_("The alignment appears when the table is full."))
+        shown = figures.sentences_table(values, *it.pair, name="Levenshtein", path=path, filled=filled)
+        drawn = [plot(shown, "metrics_table", alt), last]
         entry = _("**Entry ({row}, {column}) = {value}.**").format(row=row, column=column, value=values[place])
-        notes = [entry, claims.about_entry(values, *it.pair, place)]
+        notes = [entry, figures.about_entry(values, *it.pair, place)]
     return PartView(
         equation=worked,
         figure=[*drawn, stats(*error_stats(errors))],
@@ -227,9 +213,7 @@ def edits(it: Texts, left: Annotated[int, Dial(_("Entries still to fill"), pick_
     )
 
 
-def bleu(
-    it: Texts, order: Annotated[int, choice(_("n-grams up to"), orders(), key="ngrams", default="4", value=int)]
-) -> PartView:
+def bleu(it: Texts, order: Annotated[int, choice(_("n-grams up to"), ORDERS, key="ngrams", default="4", value=int)]) -> PartView:
     """BLEU with all its counts."""
     score = metrics.bleu(*it.pairs, order=order)
     whole, precisions = score.score / 100, [precision / 100 for precision in score.precisions]
@@ -267,7 +251,6 @@ def bleu(
                 Stat(name=_("Hypothesis length c"), value=number(score.sys_len)),
             ),
         ],
-        notes=[*claims.about_zero(score, len(it.pair[1])), passage("metrics", "bleu")],
         asked=lambda: (f"BLEU-{order}", whole),
     )
 
@@ -283,8 +266,8 @@ def rouge(it: Texts) -> PartView:
         common = metrics.common_words(*it.pair)
         alt = _("Table of the longest common subsequence of the beginnings of both sentences.")
         path = [(i + 1, j + 1) for i, j in common]
-        figure = figures.table_figure(metrics.lcs_table(*it.pair), *it.pair, path=path, keep="lcs")
-        drawn = plot(figure, "metrics_lcs", alt, filename="lcs")
+        shown = figures.sentences_table(metrics.lcs_table(*it.pair), *it.pair, name="LCS", path=path)
+        drawn = plot(shown, "metrics_lcs", alt)
         sides = zip((_("Reference"), _("Hypothesis")), it.pair, zip(*common, strict=True) if common else ((), ()), strict=True)
         words = [markdown(f"{name}: {_marked(side, kept)}") for name, side, kept in sides]
         words.append(caption(_("Bold: a longest common subsequence, the same words in the same order, gaps allowed.")))

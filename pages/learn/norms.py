@@ -7,13 +7,13 @@ from typing import Annotated, Any, Final
 import streamlit as st
 
 from core.figures.learn import norms as figures
+from core.figures.learn.attention_steps import grouped_bars
 from core.lecture import activations, initialisation, norms
 from core.lecture.initialisation import Scheme
 from core.lecture.norms import Norm
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
-from core.lecture.worked import Worked
-from pages.learn.frame import choice, slider, tex, tex_row
+from pages.learn.frame import Worked, choice, slider, tex, tex_row
 from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, caption, check, plot, render, written
 from pages.learn.what_moved import Followed
 from pages.shared.language import _, number, percent, significant
@@ -122,7 +122,7 @@ def activation(
     name: Annotated[str, choice(_("Activation"), activation_names(), key="act")],
 ) -> PartView:
     """One activation, its derivative, and the point that is being read."""
-    names, (x, curves), comparison = activation_names(), norms.all_curves(), activations.compared(name, at)
+    names, (x, curves), comparison = activation_names(), activations.curves(), activations.compared(name, at)
     value, slope = comparison["value"], comparison["derivative"]
     gap = max(abs(value - comparison["torch"]), abs(slope - comparison["autograd"]))
     labelled = {names[code]: pair for code, pair in curves.items()}
@@ -150,13 +150,15 @@ def softmax(
     verdict = _("Without the maximum the exponentials overflow: not a number.") if broken else _("Both forms give the same here.")
     scores = [_("score {n}").format(n=index + 1) for index in range(len(x))]
     alt = _("Softmax of five scores with and without subtracting the largest.")
+    rows, names = {_("with the maximum"): safe, _("without"): plain}, [significant(one, 4) for one in x]
+    bars = grouped_bars(rows, x_title=_("Score"), y_title=_("Probability"), names=names)
     return PartView(
         equation=Worked(
             r"\mathrm{softmax}(x)_i = \frac{e^{x_i - \max_j x_j}}{\sum_k e^{x_k - \max_j x_j}}",
             rf"\begin{{gathered}} x = {tex_row(x.tolist(), 1)} \\ {tex_row(safe.tolist(), 4)} \end{{gathered}}",
             _("float32, the precision the models compute in"),
         ),
-        figure=[plot(figures.softmax_figure(x, safe, plain), "stable_softmax", alt)],
+        figure=[plot(bars, "stable_softmax", alt)],
         followed=Followed(name="stable softmax", values=safe[:, None], rows=scores, columns=[_("Weight")]),
         more=[check(verdict, not broken)],
         asked=lambda: (_("the largest weight of the stable softmax"), float(safe.max())),

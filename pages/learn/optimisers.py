@@ -12,8 +12,7 @@ from core.lecture import optimisers
 from core.lecture.notebooks import on_screen, rounded
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName
 from core.lecture.shown_digits import digits_needed, flat
-from core.lecture.worked import Worked
-from pages.learn.frame import choice, slider, tex, tex_row
+from pages.learn.frame import Worked, choice, slider, stops, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render
 from pages.shared.language import _, number, significant
 
@@ -22,7 +21,8 @@ PEAK: Final = 1e-3
 STEPS: Final = 400
 """Steps walked on a surface."""
 CLIPS: Final = ("30", "10", "3", "1", "0.3", "0.1")
-RATES: Final = ("0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1")
+RATES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""In steps of about a factor of three."""
 ADAM: Final = (
     r"\begin{aligned} m_t &= \beta_1 m_{t-1} + (1-\beta_1) g_t & v_t &= \beta_2 v_{t-1} + (1-\beta_2) g_t^2 \\"
     r"\hat m_t &= \frac{m_t}{1-\beta_1^t} & \hat v_t &= \frac{v_t}{1-\beta_2^t} \\"
@@ -48,11 +48,6 @@ def adam_names() -> dict[str, str]:
     return {"adam": "Adam", "adamw": "AdamW", "adam_plain": _("Adam, uncorrected")}
 
 
-def rates() -> dict[str, str]:
-    """Learning rates, in steps of about a factor of three."""
-    return {rate: significant(float(rate)) for rate in RATES}
-
-
 def clips() -> dict[str, str]:
     """The largest norms that a gradient may have."""
     return {"off": _("off")} | {one: significant(float(one)) for one in CLIPS}
@@ -75,11 +70,7 @@ def _heights(surface: SurfaceName) -> tuple[Any, Any, Any]:
 
 def surface_names() -> dict[str, str]:
     """Each surface's name on the page."""
-    return {
-        "bowl": _("A long bowl"),
-        "rosenbrock": _("Rosenbrock's valley"),
-        "saddle": _("A saddle"),
-    }
+    return {"bowl": _("A long bowl"), "rosenbrock": _("Rosenbrock's valley"), "saddle": _("A saddle")}
 
 
 def adam_worked(t: int, step: optimisers.AdamStep, name: str, decay: float) -> Worked:
@@ -106,7 +97,7 @@ def clip_worked(t: int, step: optimisers.AdamStep, largest: float) -> Worked:
 
 def on_surface(
     step: Annotated[int, slider(_("Step"), 1, STEPS, key="walk_step", default=60)],
-    rate: Annotated[float, choice(_("Learning rate"), rates(), key="lr", default="0.03", widget=st.select_slider, value=float)],
+    rate: Annotated[float, stops(_("Learning rate"), RATES, key="lr", default=0.03)],
     surface: Annotated[SurfaceName, choice(_("Surface"), surface_names(), key="surface")],
     decay: Annotated[float, slider(_("Weight decay (AdamW)"), 0.0, 0.5, key="adamw_decay", default=0.1, step=0.05)],
     clip: Annotated[

@@ -15,9 +15,8 @@ from core.lecture import attention_steps, permutation, tokens
 from core.lecture.notebooks import on_screen
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MAX_TOKENS, TokenError
-from core.lecture.worked import Worked
 from pages.learn import frame
-from pages.learn.frame import Dial, Elsewhere, tex, tex_row
+from pages.learn.frame import Dial, Elsewhere, Worked, tex, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table, word_matrix, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state

@@ -17,9 +17,7 @@ from core.lecture import positions
 from core.lecture.notebooks import on_screen
 from core.lecture.positions import EncodingEntry
 from core.lecture.shown_digits import digits_needed, flat
-from core.lecture.worked import Worked
-from pages.learn import frame
-from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
+from pages.learn.frame import Dial, Worked, passage, slider, stops, switch, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
@@ -42,30 +40,14 @@ def kind() -> dict[str, Any]:
     return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", **plain)}
 
 
-def stops(label: str, key: str, values: tuple[int, ...], default: int, pe: str = "sinusoidal") -> Dial | None:
-    """A dial for one of the formula's numbers."""
-    return frame.stops(label, values, key=key, default=default) if pe == "sinusoidal" else None
-
-
-def length(pe: str = "sinusoidal") -> Dial | None:
-    """The number of positions, where they are not trained."""
-    return frame.slider(_("Length"), 8, 256, key="n", default=LENGTH) if pe == "sinusoidal" else None
-
-
-def listing(pe: str = "sinusoidal") -> Dial | None:
-    """The report's listing in place of the formula."""
-    label = _("The report's listing: exponent 2(2i)/D")
-    return frame.switch(label, key="doubled", short=_("Listing")) if pe == "sinusoidal" else None
+def of_formula(dial: Dial, pe: str = "sinusoidal") -> Dial | None:
+    """A dial of the formula, which positions that were trained are without."""
+    return dial if pe == "sinusoidal" else None
 
 
 def bounded(label: str, key: str, low: int, default: int, high: Callable[[Encoding], int], pe: str = "sinusoidal") -> Dial:
     """A dial for what is read of an encoding, within it."""
-
-    def draw(values: Mapping[str, Any]) -> int:
-        most = max(low + 1, high(Encoding(pe=pe, **values)))
-        return url_state.slider(label, low, most, key=key, default=min(default, most))
-
-    return Dial(label, draw, reads=True)
+    return slider(label, low, lambda values: high(Encoding(pe=pe, **values)), key=key, default=default, reads=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,14 +61,16 @@ class Encoding:
     """
 
     pe: str = "sinusoidal"
-    n: Annotated[int, length] = LENGTH
-    d: Annotated[int, partial(stops, _("Channels d"), "d", WIDTHS, WIDTH)] = WIDTH
-    base: Annotated[float, partial(stops, _("Base"), "base", BASES, 10_000)] = 10_000
-    doubled: Annotated[bool, listing] = False
+    n: Annotated[int, partial(of_formula, slider(_("Length"), 8, 256, key="n", default=LENGTH))] = LENGTH
+    d: Annotated[int, partial(of_formula, stops(_("Channels d"), WIDTHS, key="d", default=WIDTH))] = WIDTH
+    base: Annotated[float, partial(of_formula, stops(_("Base"), BASES, key="base", default=10_000))] = 10_000
+    doubled: Annotated[
+        bool, partial(of_formula, switch(_("The report's listing: exponent 2(2i)/D"), key="doubled", short=_("Listing")))
+    ] = False
     k: Annotated[int, partial(bounded, _("Shift k"), "k", 1, 3, lambda of: of.size[0] // 2)] = 0
     i: Annotated[int, partial(bounded, _("Pair of channels i"), "i", 0, 2, lambda of: of.size[1] // 2 - 1)] = 2
     pos: Annotated[int, partial(bounded, _("Position"), "pos", 0, 5, lambda of: of.size[0] - 1 - of.k)] = 5
-    s: Annotated[float, frame.slider(_("Scale") + " s", 0.0, 2.0, key="s", default=0.1, step=0.05)] = 1.0
+    s: Annotated[float, slider(_("Scale") + " s", 0.0, 2.0, key="s", default=0.1, step=0.05)] = 1.0
 
     @property
     def learned(self) -> bool:
@@ -198,7 +182,9 @@ def matrix(it: Encoding) -> PartView:
 def waves(it: Encoding) -> PartView:
     """A pair and its neighbours along the positions."""
     one, pair = it.entry, 2 * it.pair
-    drawn = figures.waves_figure(it.matrix, [channel for channel in (pair, pair + 1, pair + 2) if channel < it.size[1]])
+    name = _("channel {number}")
+    channels = [channel for channel in (pair, pair + 1, pair + 2) if channel < it.size[1]]
+    drawn = figures.along_figure([(name.format(number=one), it.matrix[:, one]) for one in channels], _("Value"))
     return PartView(
         equation=Worked(
             rf"{OMEGA}, \qquad \Lambda_i = \frac{{2\pi}}{{\omega_i}}",
@@ -221,10 +207,10 @@ def similarity(it: Encoding) -> PartView:
     alt = _("{what} of every two positions, a heatmap.")
     lines = [(_("dot product with position {number}").format(number=at), products[at])]
     if not it.learned:
-        sums = positions.dot_product_from(at, *it.size, base=float(it.base))
+        sums = positions.dot_product_by_shift(range(-at, it.size[0] - at), it.size[1], base=float(it.base))
         lines.append((_("the sum of cosines"), sums))
-    curve = figures.from_one_figure(lines, at=at, y_title=_("Dot product"))
     dot, distance = _("Dot product"), _("Distance")
+    curve = figures.along_figure(lines, dot, at=at)
     return PartView(
         equation=Worked(
             r"PE_{pos} \cdot PE_{pos'} = \sum_j PE_{pos,j} PE_{pos',j}" if it.learned else cosines,
@@ -295,7 +281,8 @@ def scale(it: Encoding) -> PartView:
     balance = positions.balance(content, places)
     top, bottom = positions.root_mean_square(places), positions.root_mean_square(content)
     digits = digits_needed(truediv, top, bottom, result=3)
-    sizes = figures.balance_figure(balance.content, balance.position)
+    rows = [(_("content"), balance.content), (_("scale × position"), balance.position)]
+    sizes = figures.along_figure(rows, _("Root mean square"))
     given = {"LENGTH": content.shape[0], "WIDTH": content.shape[1], "BASE": 10_000.0, "RMS_OF_CONTENT": bottom}
     return PartView(
         equation=Worked(

@@ -26,6 +26,9 @@ TURN: Final = "predict:turn"
 OTHERS: Final = 3
 """Rows at most beside the one that moves most."""
 
+Change = tuple[str, float, float, Moved | None]
+"""A number's name within a sentence, its value before and after, and the change of the matrix beside it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -45,62 +48,43 @@ class Question:
     then: Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """Change of a view once a dial goes elsewhere: which way its number goes, how far, and where most moves.
+def questions(key: str, sentence: str, then: Mapping[str, Any], change: Change, matrix: Followed | None) -> list[Question]:
+    """What a dial that goes elsewhere can be asked for: which way a number goes, how far, and where most moves.
 
-    Attributes:
-        key, then: of the questions. sentence: what changes.
-        number: the number's name within a sentence. before, after: its values.
-        followed, moved: the view's matrix and its change; None where it has none, or changes its shape.
+    Args:
+        key, then: of the questions. sentence: of the dial.
+        matrix: of the view, whose change is None where its shape changes.
     """
-
-    key: str
-    sentence: str
-    number: str
-    before: float
-    after: float
-    then: Mapping[str, Any]
-    followed: Followed | None
-    moved: Moved | None
-
-    def questions(self) -> list[Question]:
-        """Those that it can be asked for."""
-        before, after, name = compact(self.before), compact(self.after), self.number
-        reason = f"{name[:1].upper()}{name[1:]}: {before} → {after}."
-        way, times = trend(self.before, self.after), doublings(self.before, self.after)
-        ways = _("it rises"), _("it stays the same"), _("it falls")
-        asked = [self._question("way", _("What happens to {number}?").format(number=name), ways, 1 - way, reason)]
-        if times is not None and way:
-            sizes = _("¼ of it or less"), _("about half"), _("about as large"), _("about twice"), _("4 times or more")
-            text = _("Beside now, how large will {number} be?").format(number=name)
-            asked.append(self._question("size", text, sizes, times + 2, reason))
-        if self.followed is not None and self.moved is not None and self.moved.leads:
-            most, names = self.moved.most[0], self.followed.rows
-            others = [n for n in range(len(names)) if n != most]
-            places = sorted([most, *others[:: -(-len(others) // OTHERS)]])
-            rows = [f"{number(n + 1)} · {names[n]}" for n in places]
-            reason = most_moved(self.followed, self.moved)
-            asked.append(self._question("place", _("Which row moves most?"), rows, places.index(most), reason))
-        return asked
-
-    def _question(self, kind: str, text: str, options: Sequence[str], answer: int, reason: str) -> Question:
-        key, text = f"{self.key} {kind}", f"{self.sentence} {text}"
-        return Question(key=key, text=text, options=options, answer=answer, reason=reason, then=self.then)
+    name, before, after, moved = change
+    reason = f"{name[:1].upper()}{name[1:]}: {compact(before)} → {compact(after)}."
+    way, times = trend(before, after), doublings(before, after)
+    ways: Sequence[str] = (_("it rises"), _("it stays the same"), _("it falls"))
+    asked = [("way", _("What happens to {number}?").format(number=name), ways, 1 - way, reason)]
+    if times is not None and way:
+        sizes = _("¼ of it or less"), _("about half"), _("about as large"), _("about twice"), _("4 times or more")
+        asked.append(("size", _("Beside now, how large will {number} be?").format(number=name), sizes, times + 2, reason))
+    if matrix is not None and moved is not None and moved.leads:
+        most, names = moved.most[0], matrix.rows
+        others = [n for n in range(len(names)) if n != most]
+        places = sorted([most, *others[:: -(-len(others) // OTHERS)]])
+        rows = [f"{number(n + 1)} · {names[n]}" for n in places]
+        asked.append(("place", _("Which row moves most?"), rows, places.index(most), most_moved(matrix, moved)))
+    return [
+        Question(key=f"{key} {kind}", text=f"{sentence} {text}", options=options, answer=answer, reason=why, then=then)
+        for kind, text, options, answer, why in asked
+    ]
 
 
 def wanted() -> bool:
     """Tells whether the question is to be shown."""
     asked = st.query_params.get(ASK)  # kept for the session, as links within the app leave it out
-    if asked is not None:
-        st.session_state[KEPT] = asked == "true"
-    return _keep(bool(st.session_state.get(KEPT)))
+    _keep(bool(st.session_state.get(KEPT)) if asked is None else asked == "true")
+    return bool(st.session_state[KEPT])
 
 
-def _keep(on: bool) -> bool:
+def _keep(on: bool) -> None:
     st.session_state[KEPT] = on
     url_state.remember(ASK, "true" if on else None)
-    return on
 
 
 def switch() -> None:
@@ -109,13 +93,9 @@ def switch() -> None:
     st.toggle(
         _("Predict first"),
         key="predict:asked",
-        on_change=_switched,
+        on_change=lambda: _keep(bool(st.session_state["predict:asked"])),
         help=_("A question about what the view will show once something changes: answer, then see."),
     )
-
-
-def _switched() -> None:
-    _keep(bool(st.session_state["predict:asked"]))
 
 
 def links() -> dict[str, str]:
@@ -123,22 +103,23 @@ def links() -> dict[str, str]:
     return {ASK: "true"} if wanted() else {}
 
 
-def ask(make: Callable[[], Change | None]) -> bool:
+def ask(make: Callable[[], Sequence[Question]]) -> bool:
     """Show the question, where it is wanted; call it after the dials.
 
     Args:
-        make: what changes of the view's state; None where this state has none. Called only where it is needed.
+        make: the questions of the view's state, one of each kind, if it has any. Called only where it is needed.
 
     Returns:
         Whether the answer is out, or none is waited for.
     """
     if not wanted():
         return True
-    question = frozen()
-    if question is None and (change := make()) is not None:
-        kinds = change.questions()
+    kept = st.session_state.get(FROZEN)
+    if kept is not None and kept[0] == _view():  # the question that was revealed here stays until the reader asks for the next
+        question: Question = kept[1]
+    elif kinds := make():
         question = kinds[st.session_state.get(TURN, 0) % len(kinds)]
-    if question is None:
+    else:
         return True
     with st.container(key="predict"):
         _show(question)
@@ -150,19 +131,9 @@ def _view() -> tuple[Any, Any]:
     return st.context.url, st.session_state.get("part") or st.query_params.get("part")
 
 
-def frozen() -> Question | None:
-    """The question that was revealed in this part and stays while dials move; None once the reader asks for the next."""
-    kept = st.session_state.get(FROZEN)
-    return kept[1] if kept is not None and kept[0] == _view() else None
-
-
 def _freeze(question: Question) -> None:
     st.session_state[f"predict:{question.key}:revealed"] = True
     st.session_state[FROZEN] = (_view(), question)
-
-
-def _walk(question: Question) -> None:
-    st.session_state.update(question.then)
 
 
 def _leave(question: Question) -> None:
@@ -185,7 +156,8 @@ def _show(question: Question) -> None:
             st.button(reveal, icon=icon, key="predict_reveal", help=_("Key R"), on_click=_freeze, args=(question,))
         elif question.then:
             show = _("Show")
-            st.button(show, icon=":material/play_arrow:", key="predict_walk", on_click=_walk, args=(question,))
+            go = st.session_state.update
+            st.button(show, icon=":material/play_arrow:", key="predict_walk", on_click=go, args=(question.then,))
         if revealed:
             st.button(_("Next question"), icon=":material/skip_next:", key="predict_next", on_click=_leave, args=(question,))
     if revealed:

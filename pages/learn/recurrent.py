@@ -14,10 +14,9 @@ from core.lecture import recurrence
 from core.lecture.moved import Moved
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
-from core.lecture.worked import Worked
 from core.models.recurrent import lstm_cell
 from pages.learn import frame
-from pages.learn.frame import tex
+from pages.learn.frame import Worked, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared.language import _, number
@@ -164,8 +163,6 @@ def gradient(it: Unrolled) -> PartView:
     back = recurrence.gradients_through_time(it.x, it.rnn, it.lstm)
     last, attention = it.len, _("attention")
     names = {"RNN": "rnn", "LSTM": "lstm", "attention": "attention"}
-    title = _("Step of the input; the output is at the last")
-    lines = figures.gradients_figure(rnn=back.rnn, lstm=back.lstm, attention=back.attention, forget=back.forget, x_title=title)
     reaches = [
         Stat(
             name=_("{name} reaches back").format(name=name),
@@ -197,7 +194,7 @@ def gradient(it: Unrolled) -> PartView:
                 "gates is the cell's own way back, gates and candidate held as they are."
             ),
         ),
-        figure=[plot(lines, "recurrent_gradients", alt), stats(*reaches)],
+        figure=[plot(figures.gradients_figure(back), "recurrent_gradients", alt), stats(*reaches)],
         asked=it.asked("lstm"),
         notebook_values=notebook_values,
     )

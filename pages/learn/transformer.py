@@ -14,11 +14,10 @@ from core.device import use_one_thread
 from core.figures.learn import transformer as figures
 from core.lecture import dates
 from core.lecture.date_reader import DateReader, DateReading, ReadingError
-from core.lecture.decoding import inside_layer, sublayer_ratios
+from core.lecture.decoding import STEPS, inside_layer, sublayer_ratios
 from core.lecture.notebooks import on_screen
-from core.lecture.worked import Worked
 from pages.learn import frame
-from pages.learn.frame import Dial, choice, passage, tex, tex_row
+from pages.learn.frame import Dial, Worked, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import (
     Drawn,
     Item,
@@ -151,12 +150,6 @@ def layer_dial() -> Dial:
     return choice(_("Layer"), frame.whole_numbers(*range(1, last + 1)), key="tf_layer", default=str(last), value=int)
 
 
-def pick_symbol(values: Mapping[str, Any]) -> int:
-    """Asks for the symbol of the answer that is decoded."""
-    last = len(read(values["text"]).characters)
-    return url_state.slider(_("Symbol"), 1, last, key="symbol", default=last)
-
-
 def trained_on() -> int:
     """Dates that the weights were trained on, drawn one after another."""
     made: dict[str, int] = reader().card["training"]
@@ -181,16 +174,15 @@ def heads() -> dict[str, str]:
     return {"mean": _("Mean")} | {str(index): str(index) for index in range(1, reader().model.config.heads + 1)}
 
 
-def pick_place(values: Mapping[str, Any]) -> int:
-    """Asks for the position on a side."""
+def places(values: Mapping[str, Any]) -> int:
+    """Symbols on a side, those of the answer where none is chosen."""
     reading = read(values["text"])
-    count = len(reading.characters) if values["side"] == "decoder" else len(reading.text)
-    return url_state.slider(_("Position"), 1, count, key="tf_place", default=1)
+    return len(reading.text if values.get("side") == "encoder" else reading.characters)
 
 
 def decode(
     text: Annotated[str, text_dial()],
-    symbol: Annotated[int, Dial(_("Symbol"), pick_symbol)],
+    symbol: Annotated[int, slider(_("Symbol"), 1, places, key="symbol", default=STEPS)],
     layer: Annotated[int, layer_dial()],
     head: Annotated[str, choice(_("Head"), heads(), key="tf_head")],
 ) -> PartView:
@@ -240,12 +232,12 @@ def decode(
 def layer(
     text: Annotated[str, text_dial()],
     side: Annotated[str, choice(_("Side"), {"encoder": _("encoder").capitalize(), "decoder": _("Decoder")}, key="tf_side")],
-    position: Annotated[int, Dial(_("Position"), pick_place)],
+    position: Annotated[int, slider(_("Position"), 1, places, key="tf_place", default=1)],
     layer: Annotated[int, layer_dial()],
 ) -> PartView:
     """One vector on its way through an encoder or decoder layer."""
     reading, encoder = read(text), side == "encoder"
-    position = min(position, len(reading.text if encoder else reading.characters))
+    position = min(position, places({"text": text, "side": side}))
     stages = inside(reading.text, side, layer, position - 1)
     character = (reading.text if encoder else ["▷", *reading.characters])[position - 1]
     latex = {"input": "x" if encoder else "y"}

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import BLUE, BROWN, GREY, ORANGE, SERIES, VIOLET
-from core.figures.traces import bars, chart, line, upright
+from core.figures.traces import bars, chart, line, series_chart, upright
 from core.lecture import cost
 from core.messages import translate as _
 
@@ -70,22 +70,15 @@ def row_bars(
     )
 
 
-def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_title: str) -> go.Figure:
-    """Named rows of numbers as bars side by side, one group per channel."""
+def grouped_bars(
+    rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_title: str, names: Sequence[str] | None = None
+) -> go.Figure:
+    """Named rows of numbers as bars side by side, one group per channel, or by their names; none for what is no number."""
     traces = [
-        bars([str(index + 1) for index in range(len(values))], values, name, SERIES[number % len(SERIES)], hover="%{y:.4f}")
+        bars(names or [str(index + 1) for index in range(len(values))], values, name, SERIES[number], hover="%{y:.4~g}")
         for number, (name, values) in enumerate(rows.items())
     ]
-    return chart(
-        traces,
-        x_title=x_title,
-        y_title=y_title,
-        height=300,
-        hover="x unified",
-        keep=y_title,
-        x={"type": "category"},
-        barmode="group",
-    )
+    return series_chart(traces, x_title, y_title, height=300, keep=y_title, x={"type": "category"}, barmode="group")
 
 
 def growth_figure(width: int, *, at: int) -> go.Figure:
@@ -109,13 +102,12 @@ def growth_figure(width: int, *, at: int) -> go.Figure:
          "xanchor": "right", "xshift": -4}
         for index, (x, text) in enumerate([(at, f"T = {at}"), *seen])
     ]  # fmt: skip
-    return chart(
+    return series_chart(
         traces,
-        x_title=_("Tokens") + " T",
-        y_title=_("Multiply-adds of one layer"),
+        _("Tokens") + " T",
+        _("Multiply-adds of one layer"),
         keep="growth",
         height=460,
-        hover="x unified",
         x={"type": "log", "dtick": 1},
         y={"type": "log", "dtick": 2, "exponentformat": "SI"},
         annotations=notes,

@@ -1,4 +1,4 @@
-"""Figures of the lesson on norms, activations, dropout, weights at the start, and a layer's diagram (vit-report 2.5)."""
+"""Figures of the lesson on norms, activations, dropout and weights at the start."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.matrix import Matrix
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET
-from core.figures.traces import bars, chart, line, marks
+from core.figures.style import BLUE, GREY, ORANGE, SERIES
+from core.figures.traces import chart, line, marks, series_chart
 from core.lecture.moved import Moved
 from core.messages import translate as _
 
@@ -128,29 +128,8 @@ def depth_figure(
             line(list(layers), draw, _("this draw"), colour, width=1, dash="dot", hover="%{y:.3~g}", showlegend=False),
             marks([count], [value], _("this draw"), colour, symbol=symbol + "-open", size=13, hover="%{y:.3~g}"),
         ]  # fmt: skip
-    return chart(
-        traces,
-        x_title=_("Layers of the stack"),
-        y_title=_("Gradient norm of the last layer"),
-        keep="depth",
-        hover="x unified",
-        height=330,
-        x={"dtick": 2},
-        y={"rangemode": "tozero"},
-    )
-
-
-def softmax_figure(x: NDArray[np.floating], safe: NDArray[np.floating], plain: NDArray[np.floating]) -> go.Figure:
-    """Softmax with and without subtracting the maximum, in float32; a missing bar is not a number."""
-    names = [f"{value:.4g}" for value in x]
-    places = list(range(len(names)))
-    traces = [
-        bars(places, values, name, colour, hover="%{y:.4~g}")
-        for values, name, colour in ((safe, _("with the maximum"), GREEN), (plain, _("without"), VIOLET))
-    ]
-    return chart(traces, x_title=_("Score"), y_title=_("Probability"), keep="softmax", hover="x unified", height=300,
-                 x={"tickmode": "array", "tickvals": places, "ticktext": names}, y={"range": [0, 1.05]},
-                 barmode="group")  # fmt: skip
+    title, y = _("Gradient norm of the last layer"), {"rangemode": "tozero"}
+    return series_chart(traces, _("Layers of the stack"), title, keep="depth", height=330, x={"dtick": 2}, y=y)
 
 
 def signal_figure(signals: Mapping[str, NDArray[np.floating]], *, names: Mapping[str, str], chosen: str) -> go.Figure:
@@ -161,12 +140,5 @@ def signal_figure(signals: Mapping[str, NDArray[np.floating]], *, names: Mapping
              dash=dashes[index], hover="%{y:.3~g}", mode="lines+markers", marker={"size": 7 if code == chosen else 4})
         for index, (code, values) in enumerate(signals.items())
     ]  # fmt: skip
-    return chart(
-        traces,
-        x_title=_("Layer"),
-        y_title=_("Root mean square"),
-        keep="signal",
-        hover="x unified",
-        height=400,
-        y={"type": "log", "exponentformat": "power"},
-    )
+    y = {"type": "log", "exponentformat": "power"}
+    return series_chart(traces, _("Layer"), _("Root mean square"), keep="signal", height=400, y=y)

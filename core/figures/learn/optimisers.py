@@ -1,4 +1,4 @@
-"""Figures of the lesson on optimisers: walks, schedules, and one step's diagram."""
+"""Figures of the lesson on optimisers: walks and schedules."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
-from core.figures.traces import chart, line, marks, upright
+from core.figures.traces import chart, line, marks, series_chart, upright
 from core.messages import translate as _
 
 Array = NDArray[np.floating]
@@ -83,38 +83,22 @@ def losses_figure(losses: Mapping[str, Array], *, names: Mapping[str, str], step
         step: marked by a vertical line. title: of the value axis.
     """
     shown = {code: np.maximum(values, 1e-12) for code, values in losses.items()}
-    dashes = ("solid", "dash", "longdash", "dashdot")
-    traces = [
-        line(np.arange(len(values)), values, names[code], OPTIMISER_COLOURS[code], width=2, dash=dash, hover="%{y:.4~g}")
-        for (code, values), dash in zip(shown.items(), dashes, strict=False)
-    ]
     start = max(float(values[0]) for values in losses.values())  # a diverging loss must not flatten the other lines
     low = max(1e-9, min(float(values.min()) for values in shown.values()))
     ends = [float(np.log10(low)) - 0.3, float(np.log10(max(start, low))) + 1.0]
-    return chart(
-        traces,
-        x_title=_("Step"),
-        y_title=title,
-        keep="losses",
-        hover="x unified",
-        height=320,
-        y={"type": "log", "exponentformat": "power", "range": ends},
-        shapes=[upright(step, GREEN, 2)],
-    )
+    return _by_step(shown, names, step, title, {"type": "log", "range": ends})
 
 
 def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], step: int, peak: float) -> go.Figure:
     """Learning rate by step, one line per schedule, with one step marked."""
-    dashes = ("solid", "dash", "longdash", "dot")
+    return _by_step(rates, names, step, _("Learning rate"), {"range": [0, 1.08 * peak]})
+
+
+def _by_step(rows: Mapping[str, Array], names: Mapping[str, str], step: int, title: str, axis: dict[str, Any]) -> go.Figure:
+    dashes, colours = ("solid", "dash", "longdash", "dashdot"), dict(zip(rows, SERIES, strict=False)) | OPTIMISER_COLOURS
     traces = [
-        line(
-            np.arange(len(values)),
-            values,
-            names[code],
-            hover="%{y:.4~g}",
-            line={"color": colour, "width": 2.5, "dash": dash, "shape": "hv" if code == "exponential" else "linear"},
-        )
-        for (code, values), colour, dash in zip(rates.items(), SERIES, dashes, strict=False)
+        line(np.arange(len(values)), values, names[code], colours[code], width=2, dash=dash, hover="%{y:.4~g}")
+        for (code, values), dash in zip(rows.items(), dashes, strict=True)
     ]
-    return chart(traces, x_title=_("Step"), y_title=_("Learning rate"), keep="schedules", hover="x unified", height=380,
-                 y={"range": [0, 1.08 * peak], "exponentformat": "power"}, shapes=[upright(step, GREEN, 2)])  # fmt: skip
+    y = axis | {"exponentformat": "power"}
+    return series_chart(traces, _("Step"), title, keep=title, height=350, y=y, shapes=[upright(step, GREEN, 2)])

@@ -1,4 +1,4 @@
-"""Figures of the lesson on positions: waves, likeness, a pair's rotation, content against position, and their diagram."""
+"""Figures of the lesson on positions: numbers along them, and a pair's rotation."""
 
 import math
 from collections.abc import Sequence
@@ -8,33 +8,22 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET
-from core.figures.traces import chart, line, marks, upright
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES
+from core.figures.traces import chart, line, marks, series_chart, upright
 from core.messages import translate as _
 
 Array = NDArray[np.float64]
 
 
-def waves_figure(matrix: Array, channels: Sequence[int]) -> go.Figure:
-    """Some channels (from 0) of an encoding (length, width) along the positions, one line each."""
-    traces: list[dict[str, Any]] = [
-        line(np.arange(len(matrix)), matrix[:, channel], _("channel {number}").format(number=channel),
-             SERIES[index % len(SERIES)], width=2, hover="%{y:.3f}", mode="lines+markers", marker={"size": 4})
-        for index, channel in enumerate(channels)
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Position"), y_title=_("Value"), height=320, hover="x unified", keep="waves")
-
-
-def from_one_figure(rows: Sequence[tuple[str, Array]], *, at: int, y_title: str) -> go.Figure:
-    """Lines by name along the positions; the position `at` is marked."""
+def along_figure(rows: Sequence[tuple[str, Array]], y_title: str, *, at: int | None = None) -> go.Figure:
+    """Numbers along the positions, from 0, a line each by its name; the position `at` is marked."""
     dashes = ("solid", "dash", "dot")
-    traces: list[dict[str, Any]] = [
-        line(np.arange(len(row)), row, name, SERIES[index], width=2.5 - 0.5 * index, dash=dashes[index % 3], hover="%{y:.3f}")
+    traces = [
+        line(np.arange(len(row)), row, name, SERIES[index], width=2.5 - 0.5 * index, dash=dashes[index], hover="%{y:.3f}")
         for index, (name, row) in enumerate(rows)
     ]
-    return chart(
-        traces, x_title=_("Position"), y_title=y_title, height=300, hover="x unified", keep=y_title, shapes=[upright(at, ORANGE)]
-    )
+    marked = [] if at is None else [upright(at, ORANGE)]
+    return series_chart(traces, _("Position"), y_title, height=300, keep=y_title, y={"rangemode": "tozero"}, shapes=marked)
 
 
 def turn_figure(pair: Array, *, at: int, shift: int, turned: Array) -> go.Figure:
@@ -68,24 +57,4 @@ def turn_figure(pair: Array, *, at: int, shift: int, turned: Array) -> go.Figure
         keep="turn",
         x=span,
         y=span | {"scaleanchor": "x"},
-    )
-
-
-def balance_figure(content: Array, position: Array) -> go.Figure:
-    """Root mean square of the content and of the position added to it, along the positions, (length,) each."""
-    traces: list[dict[str, Any]] = [
-        line(np.arange(len(row)), row, name, colour, width=2, dash=dash, hover="%{y:.3f}")
-        for name, row, colour, dash in (
-            (_("content"), content, VIOLET, "solid"),
-            (_("scale × position"), position, ORANGE, "dash"),
-        )
-    ]
-    return chart(
-        traces,
-        x_title=_("Position"),
-        y_title=_("Root mean square"),
-        height=300,
-        hover="x unified",
-        keep="balance",
-        y={"rangemode": "tozero"},
     )

@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET
-from core.figures.traces import chart, line, upright
-from core.lecture.recurrence import Array
+from core.figures.traces import line, series_chart, upright
+from core.lecture.recurrence import Array, ThroughTime
 from core.messages import translate as _
 
 
@@ -44,12 +44,13 @@ def unit_figure(lines: Sequence[UnitLine], *, at: int, before: Array | None = No
         faded = line(np.arange(1, len(before) + 1), before, _("before"), GREY, width=5, hover="%{y:.3f}", opacity=0.4, yaxis="y2")
         traces.append(faded)
     gates = {"yaxis": {"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]}} if gated else {}
-    return chart(
+    return series_chart(
         traces,
+        _("Step"),
+        "",
         height=470,
-        hover="x unified",
         keep="unit",
-        xaxis={"title": {"text": _("Step")}, "anchor": "y2"},
+        x={"anchor": "y2"},
         yaxis2={"title": {"text": _("State")}, "domain": [0, 0.47 if gated else 1]},
         shapes=[upright(at + 1, ORANGE)],
         **gates,
@@ -63,36 +64,23 @@ def left_figure(rnn: Array, lstm: Array, *, chosen: str) -> go.Figure:
              fill="tozeroy" if name == chosen else "none")
         for name, values, colour in (("RNN", rnn, ORANGE), ("LSTM", lstm, BLUE))
     ]  # fmt: skip
-    return chart(
-        traces,
-        x_title=_("Step"),
-        y_title=_("Left of the first input's change"),
-        height=470,
-        hover="x unified",
-        keep="left",
-        y={"rangemode": "tozero", "tickformat": ".0%"},
-    )
+    y = {"rangemode": "tozero", "tickformat": ".0%"}
+    return series_chart(traces, _("Step"), _("Left of the first input's change"), height=470, keep="left", y=y)
 
 
-def gradients_figure(*, rnn: Array, lstm: Array, attention: Array, forget: Array, x_title: str) -> go.Figure:
+def gradients_figure(back: ThroughTime) -> go.Figure:
     """Norms by the step of the input, on a logarithmic axis; zeros (underflow) are left out."""
     rows = (
-        ("RNN", rnn, ORANGE, "solid"),
-        ("LSTM", lstm, BLUE, "solid"),
-        (_("attention"), attention, GREEN, "solid"),
-        (_("product of the forget gates"), forget, GREY, "dash"),
+        ("RNN", back.rnn, ORANGE, "solid"),
+        ("LSTM", back.lstm, BLUE, "solid"),
+        (_("attention"), back.attention, GREEN, "solid"),
+        (_("product of the forget gates"), back.forget, GREY, "dash"),
     )
     traces = [
         line(np.arange(1, len(values) + 1), np.where(values > 0, values, np.nan), name, colour, width=2, dash=dash,
              hover="%{y:.2e}", mode="lines+markers", marker={"size": 4 if dash == "solid" else 1})
         for name, values, colour, dash in rows
     ]  # fmt: skip
-    return chart(
-        traces,
-        x_title=x_title,
-        y_title=_("Norm of the gradient"),
-        height=420,
-        hover="x unified",
-        keep="gradients",
-        y={"type": "log", "exponentformat": "power", "nticks": 8},
-    )
+    y = {"type": "log", "exponentformat": "power", "nticks": 8}
+    title = _("Step of the input; the output is at the last")
+    return series_chart(traces, title, _("Norm of the gradient"), height=420, keep="gradients", y=y)

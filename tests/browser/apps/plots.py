@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from attention_light.scene import FOLDER
-from core.figures.style import SEQUENTIAL_CLEAR, base_layout
+from core.figures.style import SEQUENTIAL, base_layout
 from pages.shared import controls, language
 from pages.shared.assets import Assets, Pages
 from pages.shared.live_plot import live_plot
@@ -26,7 +26,7 @@ def moving(step: int) -> go.Figure:
     x = np.arange(200.0)
     figure = go.Figure(
         data=[
-            go.Heatmap(z=np.outer(np.linspace(0, 1, 8), np.ones(200)), y=np.linspace(-1, 1, 8), colorscale=SEQUENTIAL_CLEAR),
+            go.Heatmap(z=np.outer(np.linspace(0, 1, 8), np.ones(200)), y=np.linspace(-1, 1, 8), colorscale=SEQUENTIAL),
             go.Scatter(x=x, y=np.sin((x + step) / 20), name="moving"),
         ]
     )

@@ -1,5 +1,9 @@
 """Figures of signs, CTC and metrics: every number where it belongs, and what is impossible left out."""
 
+import re
+from functools import cache
+from itertools import product
+
 import numpy as np
 import orjson
 import plotly.graph_objects as go
@@ -10,6 +14,7 @@ from core.figures import metrics as metrics_figures
 from core.figures import signs as figures
 from core.signs import ctc, ctc_lab, metrics
 from core.signs.edits import edit_table
+from pages.shared.language import translate_to
 
 NAMES = tuple("∅ABCDEFGHIJKLMNOPQRSTU")
 
@@ -75,16 +80,44 @@ def edges(figure):
 def test_a_table_is_filled_entry_by_entry():
     reference, hypothesis = ["A", "B", "C"], ["A", "C"]
     table = edit_table(reference, hypothesis)
+    path = metrics_figures.alignment_path(metrics.word_errors([reference], [hypothesis]).alignments[0])
+    assert path == [(0, 0), (1, 1), (2, 1), (3, 2)]
     for filled in (1, 5, 12):
-        figure = metrics_figures.table_figure(table, reference, hypothesis, filled=filled)
-        assert np.isfinite(figure.data[0].z).sum() == filled
-        assert figure.layout.shapes[0].x0 == (filled - 1) % 3 - 0.48
-    steps = metrics.word_errors([reference], [hypothesis]).alignments[0]
-    path = metrics_figures.alignment_path(steps)
-    assert path[0] == (0, 0)
-    assert path[-1] == (3, 2)
-    figure = metrics_figures.table_figure(table, reference, hypothesis, path=path)
-    assert np.isfinite(figure.data[0].z).all()
-    assert len(figure.data[1].x) == len(path)
-    travels(figure)
-    travels(metrics_figures.table_figure(edit_table([], []), [], [], filled=1))
+        shown = metrics_figures.sentences_table(table, reference, hypothesis, name="edits", path=path, filled=filled)
+        known = np.arange(12).reshape(4, 3) < filled
+        np.testing.assert_array_equal(np.isfinite(shown.values), known)
+        np.testing.assert_array_equal(shown.values[known], table[known])
+    assert shown.outlined == ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 1, 1), (3, 3, 2, 2)) and shown.written
+    assert shown.row_names == ["–", *reference] and shown.column_names == ["–", *hypothesis]
+
+
+@cache
+def edits(reference, hypothesis):
+    if not reference or not hypothesis:
+        return len(reference) + len(hypothesis)
+    last = edits(reference[:-1], hypothesis[:-1]) + (reference[-1] != hypothesis[-1])
+    return min(last, edits(reference[:-1], hypothesis) + 1, edits(reference, hypothesis[:-1]) + 1)
+
+
+def test_the_sentence_about_an_entry_is_the_recursions_in_both_languages():
+    sentences = ["A C B", "A B C A B", "", "A", "B A", "X A A Y"]
+    for ref, hyp in product(map(str.split, sentences[1:]), map(str.split, sentences)):
+        table = edit_table(ref, hyp)
+        for i, j in product(range(len(ref) + 1), range(len(hyp) + 1)):
+            above, left, diagonal, here = (edits(tuple(ref[:a]), tuple(hyp[:b])) if a >= 0 <= b else 99
+                                           for a, b in ((i - 1, j), (i, j - 1), (i - 1, j - 1), (i, j)))  # fmt: skip
+            if not i or not j:
+                alone = f"Deletions alone: {here}." if i else f"Insertions alone: {here}."
+                true = alone if i or j else "Two empty beginnings need no edit."
+            elif ref[i - 1] == hyp[j - 1]:
+                true = f"`{ref[i - 1]}` equals `{hyp[j - 1]}`: the diagonal entry, {here}, is copied."
+            else:
+                assert here == 1 + min(above, left, diagonal)
+                true = (
+                    f"`{ref[i - 1]}` differs from `{hyp[j - 1]}`: 1 + the least of {above} (above, a deletion), {left} (to the "
+                    f"left, an insertion) and {diagonal} (diagonal, a substitution)."
+                )
+            told = metrics_figures.about_entry(table, ref, hyp, (i, j))
+            spanish = translate_to("es", told)
+            assert table[i, j] == here and told == true, (ref, hyp, i, j)
+            assert spanish != told and sorted(re.findall(r"\d+", spanish)) == sorted(re.findall(r"\d+", told)), spanish

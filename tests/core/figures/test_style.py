@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from core.figures.style import COLOURS, DIVERGING, SEQUENTIAL, SEQUENTIAL_CLEAR, SERIES, TEMPLATE, base_layout
+from core.figures.style import COLOURS, DIVERGING, SEQUENTIAL, SERIES, TEMPLATE, base_layout
 
 CONFIG = tomllib.loads((Path(__file__).resolve().parents[3] / ".streamlit" / "config.toml").read_text())
 THEMES = ("light", "dark")
@@ -75,7 +75,7 @@ def test_the_sequential_scale_grows_lighter_throughout() -> None:
     assert np.all(np.diff(lightness) > 5)
 
 
-@pytest.mark.parametrize("scale", [SEQUENTIAL, SEQUENTIAL_CLEAR, DIVERGING])
+@pytest.mark.parametrize("scale", [SEQUENTIAL, DIVERGING])
 def test_plotly_takes_the_scales(scale: list[tuple[float, str]]) -> None:
     positions = [position for position, _ in go.Heatmap(colorscale=scale).colorscale]
     assert positions[0] == 0 and positions[-1] == 1 and positions == sorted(positions)

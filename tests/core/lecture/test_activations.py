@@ -1,5 +1,6 @@
 """Written activations and derivatives against PyTorch's and autograd."""
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -23,6 +24,12 @@ def test_value_and_derivative() -> None:
         y = THEIRS[name](x)
         torch.testing.assert_close(value(X), y.detach(), atol=1e-12, rtol=1e-12)
         torch.testing.assert_close(derivative(X), torch.autograd.grad(y.sum(), x)[0], atol=1e-12, rtol=1e-10)
+
+
+def test_curves_are_the_values_over_the_axis() -> None:
+    x, curves = a.curves()
+    assert (x[0], x[-1]) == (-4, 8)
+    np.testing.assert_allclose(curves["gelu"][0], F.gelu(torch.from_numpy(x)).numpy(), atol=1e-9)
 
 
 def test_nothing_overflows() -> None:

@@ -135,6 +135,16 @@ def test_a_window_reaches_to_both_sides() -> None:
     assert build_mask("window", 6, window=2).tolist() == [[abs(i - j) <= 2 for j in range(6)] for i in range(6)]
 
 
+@pytest.mark.parametrize("role", get_args(attention_steps.Role))
+def test_only_values_leave_the_weights_alone(role: attention_steps.Role) -> None:
+    looks, output = attention_steps.role_study(X, WEIGHTS, role=role, word=1, factor=3.0)
+    assert (looks.largest == 0) == (role == "v") and output.largest > 1e-3
+    given = {one: torch.tensor(X @ WEIGHTS[f"W_{one.upper()}"]) for one in "qkv"}
+    np.testing.assert_allclose(output.before, F.scaled_dot_product_attention(*given.values()), atol=1e-12)
+    given[role][1] *= 3.0
+    np.testing.assert_allclose(output.after, F.scaled_dot_product_attention(*given.values()), atol=1e-12)
+
+
 def test_an_even_look_has_the_entropy_of_its_weights_in_nats() -> None:
     mask = np.array([[True, False, False], [True, True, True], [False, False, False]])
     assert [attention_steps.even_weights(row).tolist() for row in mask] == [[1, 0, 0], [1 / 3] * 3, [0, 0, 0]]

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from core.lecture import backprop
 from core.lecture import gradients as g
 from core.models.transformer import DecoderLayer
-from core.nn import EncoderLayer, MultiHeadAttention, causal_mask
+from core.nn import EncoderLayer, LearnedPositions, MultiHeadAttention, SinusoidalPositions, causal_mask
 
 TIGHT = {"atol": 1e-10, "rtol": 1e-10}
 
@@ -149,3 +149,21 @@ def test_a_whole_decoder_layer() -> None:
     found = g.decoder_layer_gradient(y.detach(), memory.detach(), own, cross, layer_weights(layer), 2, grad)
     for mine, theirs in zip(found, by_autograd(out, grad, y, memory), strict=True):
         torch.testing.assert_close(mine, theirs, **TIGHT)
+
+
+def test_a_sum_hands_its_gradient_on() -> None:
+    x, upstream = torch.randn(2, 5, 6, requires_grad=True), torch.randn(2, 5, 6)
+    (found,) = by_autograd(SinusoidalPositions(9, 6, scale=0.1)(x), upstream, x)
+    torch.testing.assert_close(g.addition_gradient(upstream, x)[0], found)
+    assert found.equal(upstream)
+    learned = LearnedPositions(5, 6)
+    expected = by_autograd(learned(x), upstream, x, learned.encoding)
+    for mine, theirs in zip(g.addition_gradient(upstream, x, learned.encoding), expected, strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("shape", [(), (6,), (5, 1), (1, 5, 6), (2, 1, 1), (1, 1, 1)])
+def test_repeated_addends_get_the_sum(shape: tuple[int, ...]) -> None:
+    x, b, upstream = torch.randn(2, 5, 6, requires_grad=True), torch.randn(shape, requires_grad=True), torch.randn(2, 5, 6)
+    for mine, theirs in zip(g.addition_gradient(upstream, x, b), by_autograd(x + b, upstream, x, b), strict=True):
+        torch.testing.assert_close(mine, theirs)

@@ -14,10 +14,9 @@ import streamlit as st
 
 from core.lecture.course import LESSONS
 from core.lecture.equations import equations
-from core.lecture.worked import Worked
 from core.messages import translate
 from pages.learn import frame, lesson_page
-from pages.learn.frame import Turned
+from pages.learn.frame import Turned, Worked
 from pages.learn.lesson_page import LessonPage, Part, PartView
 from pages.shared.language import speaking
 from pages.shared.navigation import ENTRIES, ROOT

@@ -2,6 +2,7 @@
 
 import re
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -16,40 +17,30 @@ from tests.pages.open_page import open_page, ran
 PAGE = ROOT / "pages" / "learn" / "attention_steps.py"
 
 
+def ends_of(widget: Any) -> list[Any]:
+    """Both ends of a slider, the other state of a switch, the first and the last choice; not where it stands."""
+    if hasattr(widget, "min"):
+        ends = [widget.min, widget.max]
+    else:
+        options = getattr(widget, "options", [False, True])
+        ends = [options[0], options[-1]] if options else []
+    return [end for end in ends if end != widget.value]
+
+
 def move_everything(app: AppTest) -> int:
-    """Move every widget but the choice of a part; returns how many moves were made."""
+    """Move every widget but the choice of a part, and press every button; returns how many moves were made."""
     moves = 0
-    kinds = ("slider", "select_slider", "radio", "pills", "segmented_control", "selectbox", "toggle", "checkbox", "button")
-    for kind in kinds:
-        for index in range(len(getattr(app, kind))):
-            if index >= len(getattr(app, kind)):
-                break  # a move may take a widget away
-            widget = getattr(app, kind)[index]
-            if widget.key in ("part", "lang"):
-                continue
-            if kind == "button":
-                widget.click()
-                ran(app)
-                moves += 1
-                continue
-            if kind == "slider":
-                ends = [widget.min, widget.max]
-            elif kind in ("toggle", "checkbox"):
-                ends = [not widget.value]
-            else:
-                ends = _codes(widget)
-            for end in ends:
-                getattr(app, kind)[index].set_value(end)
-                ran(app)
-                moves += 1
+    for kind in ("slider", "select_slider", "pills", "segmented_control", "selectbox", "toggle", "checkbox", "button"):
+        index = 0
+        while index < len(found := getattr(app, kind)):  # a move may take a widget away
+            for end in [None] if kind == "button" else ends_of(found[index]):
+                widget = getattr(app, kind)[index]
+                if widget.key not in ("part", "lang"):
+                    widget.click() if kind == "button" else widget.set_value(end)
+                    ran(app)
+                    moves += 1
+            index += 1
     return moves
-
-
-def _codes(widget: object) -> list[object]:
-    """The first and the last choice that is not the present one, as the code that stands for it."""
-    options = list(getattr(widget, "options", []))
-    ends = [options[0], options[-1]] if len(options) > 1 else options
-    return [end for end in ends if end != getattr(widget, "value", None)]
 
 
 def test_how_far_the_shown_weights_are_from_the_whole_heads_is_said_of_every_state() -> None:

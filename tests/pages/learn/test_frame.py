@@ -20,14 +20,13 @@ LECTURES = sorted(path.stem for kind in ("learn", "course") for path in (ASSETS 
 def page() -> None:
     import streamlit as st
 
-    from core.lecture.worked import Worked
     from pages.learn import frame, lesson_page
 
     turned = frame.draw_dials(
         "dial", {"n": frame.slider("Length", 1, 9, key="n", default=4), "on": frame.switch("Switch", key="on")}
     )
     with turned.place:
-        frame.show_equation(Worked("a = b", frame.tex_row([1.5, -0.0001]), "note"))
+        frame.show_equation(frame.Worked("a = b", frame.tex_row([1.5, -0.0001]), "note"))
     lesson_page.check("it holds", turned.values["n"] == 4)()
     st.text(str(turned.values))
 

@@ -128,6 +128,7 @@ def test_metrics_of_the_first_example():
 def test_the_table_is_filled_step_by_step():
     app = opened("metrics", ref="A B", hyp="B A", left="4")
     assert "Entry (1, 1) = 1" in text(app)
+    assert cells(app, "metrics_table") == [["0", "1", "2"], ["1", "1", ""], ["", "", ""]]
     assert "`A` differs from `B`: 1 + the least of 1 (above, a deletion), 1 (to the left, an insertion) and 0" in text(app)
     assert "The alignment appears when the table is full" in text(app)
     app.slider(key="left").set_value(0).run()
@@ -251,4 +252,4 @@ def test_each_line_is_a_sentence_of_the_corpus():
 
 def test_an_empty_sentence_among_others_has_no_score_of_its_own():
     app = opened("metrics", part="bleu", ref="X\nA B C D", hyp="\nA B C D")
-    assert stats(app)["BLEU-4"] == "77.88%" and "BLEU is of all sentences" in text(app)
+    assert stats(app)["BLEU-4"] == "77.88%" and "It is of all sentences" in text(app)

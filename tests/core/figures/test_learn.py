@@ -1,13 +1,16 @@
-"""Matrices with their numbers, and the other figures of the first four lecture pages: what is drawn is what was given."""
+"""Matrices with their numbers, and the lecture's other figures: what is drawn is what was given."""
 
 import re
 
 import numpy as np
+import pytest
 
-from core.figures.learn import attention_steps, positions, recurrent
+from core.figures.learn import attention_steps, optimisers, positions, recurrent, transformer
 from core.figures.learn.recurrent import UnitLine
 from core.figures.matrix import Matrix, colour, largest_size, matrix_figure, matrix_html
 from core.lecture.moved import compare
+from core.lecture.optimisers import SURFACES, height_map, surface_walks
+from core.lecture.recurrence import ThroughTime
 
 VALUES = np.array([[1.0, -2.5, -np.inf], [0.0, 0.25, 0.004]])
 
@@ -77,14 +80,11 @@ def test_bars_keep_their_numbers() -> None:
     assert [trace.name for trace in grouped.data] == ["a", "b"] and list(grouped.data[0].x) == ["1", "2", "3"]
 
 
-def test_waves_and_curves() -> None:
+def test_numbers_along_positions() -> None:
     matrix = np.arange(12.0).reshape(4, 3)
-    figure = positions.waves_figure(matrix, [0, 2])
-    assert list(figure.data[1].y) == [2, 5, 8, 11] and figure.data[1].name == "channel 2"
-    curve = positions.from_one_figure([("row", matrix[:, 0])], at=2, y_title="Dot product")
-    assert list(curve.data[0].y) == [0, 3, 6, 9] and curve.layout.shapes[0].x0 == 2
-    balance = positions.balance_figure(matrix[:, 0], matrix[:, 1])
-    assert [list(trace.y) for trace in balance.data] == [[0, 3, 6, 9], [1, 4, 7, 10]]
+    figure = positions.along_figure([("first", matrix[:, 0]), ("third", matrix[:, 2])], "Dot product", at=2)
+    assert [list(trace.y) for trace in figure.data] == [[0, 3, 6, 9], [2, 5, 8, 11]]
+    assert [trace.name for trace in figure.data] == ["first", "third"] and figure.layout.shapes[0].x0 == 2
 
 
 def test_the_turn_ends_where_the_matrix_says() -> None:
@@ -112,7 +112,7 @@ def test_a_bar_that_a_dial_moved_has_its_height_before_behind_it() -> None:
 
 def test_gradients_that_underflow_are_left_out() -> None:
     row = np.array([0.0, 1e-9, 1.0])
-    figure = recurrent.gradients_figure(rnn=row, lstm=row, attention=row, forget=row, x_title="Step")
+    figure = recurrent.gradients_figure(ThroughTime(rnn=row, lstm=row, attention=row, forget=row))
     assert np.isnan(figure.data[0].y[0]) and figure.data[0].y[2] == 1 and figure.layout.yaxis.type == "log"
 
 
@@ -123,3 +123,23 @@ def test_a_masked_cell_has_no_number_and_no_colour_unlike_a_zero() -> None:
     first, second = re.findall(r'<td[^>]* data-v="0"[^>]*>[^<]*</td>', html)
     assert first == '<td data-v="0" class="masked" style=""></td>'
     assert "masked" not in second and "background" in second and second.endswith(">0.00</td>")
+
+
+@pytest.mark.usefixtures("upper_case_translator")
+def test_decoding_shows_nothing_of_later_steps() -> None:
+    seen = transformer.cross_map(np.full((3, 4), 0.25), source=list("a bc"), target=list("12■"), step=1)
+    assert np.isnan(seen.values[2]).all() and not np.isnan(seen.values[:2]).any()
+    assert seen.column_names == ["a", "␣", "b", "c"] and seen.x_title == "TEXT READ (KEYS)"
+
+
+def test_the_likeliest_symbols_come_first() -> None:
+    figure = transformer.next_figure(np.array([0.1, 0.7, 0.2]), ["a", " ", "c"], chosen=1)
+    assert list(figure.data[0].x) == ["␣", "c", "a"] and list(figure.data[0].y) == [0.7, 0.2, 0.1]
+
+
+def test_a_walk_is_drawn_up_to_its_step() -> None:
+    surface = SURFACES["bowl"]
+    walk = surface_walks(surface, steps=5, rate=0.1)["sgd"]
+    heights = height_map(surface, points=9)
+    figure = optimisers.surface_figure(*heights, {"sgd": walk.points}, names={"sgd": "SGD"}, minima=surface.minima, step=2)
+    np.testing.assert_array_equal(figure.data[1].x, walk.points[:3, 0])

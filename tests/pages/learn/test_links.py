@@ -1,13 +1,14 @@
-"""The permutation page by Streamlit's own test runner: its claims, and orders live in the link."""
+"""Order, positions and recurrent cells by Streamlit's own test runner: what a page claims, and states live in the link."""
 
 from collections.abc import Callable
 
 import pytest
 
 from pages.shared.navigation import ROOT
-from tests.pages.open_page import open_page, ran
+from tests.pages.open_page import open_page, ran, words
 
-PAGE = ROOT / "pages" / "learn" / "permutation.py"
+LEARN = ROOT / "pages" / "learn"
+PAGE = LEARN / "permutation.py"
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,22 @@ def test_the_table_says_what_holds_when() -> None:
     app = open_page(PAGE, part="table")
     shown = app.dataframe[0].value
     assert list(shown["equivariant"]) == ["✓", "✗", "✗", "✓", "✗"] == list(shown["invariant"])
+
+
+@pytest.mark.parametrize("part", ["matrix", "similarity"])
+def test_the_shipped_learned_positions(part: str, notebook_code: Callable[[], str]) -> None:
+    app = open_page(LEARN / "positions.py", part=part, pe="tlob", pos="100")
+    assert not app.select_slider and "LEARNED = np.array([[" in notebook_code()
+
+
+def test_a_link_opens_an_encoding_exactly(notebook_code: Callable[[], str]) -> None:
+    app = open_page(LEARN / "positions.py", part="rotation", n="20", d="16", base="100", k="4", i="3", pos="6")
+    assert app.slider(key="k").value == 4 and app.select_slider(key="d").value == "16"
+    assert "rounding error" in app.success[0].value
+    assert "LENGTH = 20" in notebook_code() and "SHIFT = 4" in notebook_code()
+
+
+def test_a_link_opens_a_cell_exactly_with_one_of_before_among_its_choices() -> None:
+    app = open_page(LEARN / "recurrent.py", part="lstm", len="20", step="3", unit="2", fb="2", seq="letters")
+    assert "Step 3, unit 2." in words(app)
+    assert "Length: 20" in words(app) and app.slider(key="fb").value == 2
