@@ -14,12 +14,14 @@ from tests.conftest import find_chromium
 FOLDER: Final = Path(__file__).resolve().parents[1] / "assets" / "screenshots"
 PAGES: Final = {
     "live": ("/live?lang=en", 15),
-    "classify": ("/classify?from=photos&photo=6&lang=en", 8),
+    "classify": ("/classify?from=photos&photo=13&lang=en", 8),
     "recognise": ("/recognise?lang=en", 15),
     "attention": ("/attention?second=100&lang=en", 15),
     "permutation": ("/permutation?lang=en", 8),
 }
 """Address of each picture, and the seconds that its page is given to come to rest."""
+PRESSES: Final = 7
+"""Presses of an arrow that stop the film of signs at a hand."""
 SIZE: Final = (1440, 900)
 STOP_PICTURES: Final = FOLDER.parent / "pictures" / "lecture"
 STOP_SIZE: Final = (640, 254)
@@ -48,6 +50,11 @@ def main() -> None:
             page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
             page.goto(url + path)
             page.wait_for_timeout(1000 * rest_s)
+            if name == "recognise":
+                page.locator("[data-light][data-value]").focus()
+                for _ in range(PRESSES):
+                    page.keyboard.press("ArrowRight")
+                page.wait_for_timeout(500)
             shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
             shot.quantize(COLOURS, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
             page.close()
