@@ -11,9 +11,11 @@ def N_(text: str) -> str:  # noqa: N802 (gettext's own name for it)
 
 
 SENTENCES: Final = {
-    "looks": N_("{layer}, {head}: {query} looks at {key} with {share}, {times} times as much as evenly."),
+    "looks": N_("{layer}, {head}: {query} looks at {key} with {share}, {times} times as much as evenly over all {count}."),
     "seen": N_("{layer}, {head}: {key} is looked at most by {query}, with {share}."),
     "counts": N_("{measure}: {key} counts most for the answer, with {share} of the whole."),
+    "against": N_("{measure}: {key} counts most, and against the answer, with {share} of the whole."),
+    "idle": N_("{measure}: nothing counts for the answer."),
     "coming": N_("{layer}, {head}: its numbers are on their way."),
     "absent": N_("{layer}, {head}: its numbers are not here."),
     "like": N_("Like {query}: {count} of {whole} patches (a cosine of .5 or more), most of all {key} with {cosine}."),

@@ -48,6 +48,7 @@ export class LiveCamera {
 
   show({ address, words, language, wish, start }) {
     this.rate = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+    this.percent = new Intl.NumberFormat(language, { style: "percent" });
     this.address = address;
     this.words = words;
     this.wanted = { ...this.wanted, ...wish };

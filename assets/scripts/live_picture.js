@@ -6,8 +6,6 @@ import { LiveCamera } from "./live_camera.js";
 
 const DARKEST = 190; // of 255
 
-const percent = (share) => `${Math.round(100 * share)} %`;
-
 export const receive = mounted((parent) => new LivePicture(parent));
 
 class LivePicture extends LiveCamera {
@@ -39,7 +37,7 @@ class LivePicture extends LiveCamera {
   }
 
   tell(seen) {
-    this.answer.textContent = this.words[seen.what].replace("{share}", percent(seen.share));
+    this.answer.textContent = this.words[seen.what].replace("{share}", this.percent.format(seen.share));
     this.say(this.words.light);
   }
 

@@ -112,15 +112,15 @@ class LiveSigns extends LiveCamera {
       this.answer.textContent = words.right.replace("{sign}", game.asked);
       return;
     }
-    const fingers = (found.differs ?? []).map((finger) => words.fingers[finger]);
-    this.say(!found.hands.length ? words.noHand : fingers.length ? words.differs.replace("{fingers}", fingers.join(", ")) : words.alike);
+    const fingers = found.differs?.map((finger) => words.fingers[finger]);
+    this.say(!found.hands.length ? words.noHand : !fingers ? words.moves : fingers.length ? words.differs.replace("{fingers}", fingers.join(", ")) : words.alike);
   }
 
   // -- what was read --------------------------------------------------------------------------------------------------------
 
   paint(context, found) {
     const { width, height } = this.over;
-    drawHands(context, found.hands, width, height, this.game && !this.game.praised ? found.differs : []);
+    drawHands(context, found.hands, width, height, this.game && !this.game.praised ? (found.differs ?? []) : []);
     drawAttention(this.attention, found.attention, getComputedStyle(this.root).getPropertyValue("--live-bar") || colour("violet"));
   }
 
@@ -132,7 +132,6 @@ class LiveSigns extends LiveCamera {
     this.root.dataset.glosses = glosses;
     this.answer.textContent = found.now ?? found.glosses.at(-1)?.[0] ?? "";
     this.guesses.textContent = glosses ? words.answer.replace("{glosses}", glosses) : words.nothing;
-    const share = Math.round(100 * found.probability);
-    this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", share) : found.hands.length > 1 ? words.two : words.between);
+    this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", this.percent.format(found.probability)) : found.hands.length > 1 ? words.two : words.between);
   }
 }

@@ -428,7 +428,7 @@ class AttentionView {
     const best = strongest(bars);
     const whole = bars.reduce((sum, [, share]) => sum + Math.abs(share), 0);
     const share = light.measure ? (whole ? bars[best][1] / whole : 0) : bars[best][1];
-    const values = { key: bars[best][0], share: this.percent.format(share), measure: light.measure?.title };
+    const values = { key: bars[best][0], share: this.percent.format(light.measure ? Math.abs(share) : share), measure: light.measure?.title };
     const square = light.square;
     if (square && !light.measure) {
       const names = this.scene.tokens[light.layer.of];
@@ -437,6 +437,7 @@ class AttentionView {
       values.query = light.reverse ? bars[best][0] : names[light.from];
       values.key = light.reverse ? names[light.from] : bars[best][0];
       values.times = this.number.format(share * bars.length);
+      values.count = this.number.format(bars.length);
     }
     if (light.like) Object.assign(values, this.likeIt(light, bars));
     if (this.way && light.measure) {
@@ -445,7 +446,7 @@ class AttentionView {
     }
     if (this.way === "parts") values.share = this.percent.format(this.scene.stage.explained);
     const behind = light.layer && !light.layer.here;
-    const template = this.way === "parts" ? "parts" : light.like ? "like" : this.way && light.measure ? "stands" : behind ? (light.layer.absent ? "absent" : "coming") : light.measure ? "counts" : light.reverse ? "seen" : "looks";
+    const template = this.way === "parts" ? "parts" : light.like ? "like" : this.way && light.measure ? "stands" : behind ? (light.layer.absent ? "absent" : "coming") : light.measure ? (share > 0 ? "counts" : share < 0 ? "against" : "idle") : light.reverse ? "seen" : "looks";
     const sentence = fillIn(this.words[template], values);
     const named = light.layer && light.layer.title === light.layer.name; // as the model writes it
     const text = named ? sentence : sentence[0].toUpperCase() + sentence.slice(1);

@@ -72,15 +72,15 @@ def finger_distances(hand: Floats, others: Floats) -> NDArray[np.float64]:
     return np.asarray(fingers[nearer, np.arange(len(others))], dtype=np.float64)
 
 
-def fingers_that_differ(hand: Floats, gloss: str) -> list[int]:
-    """Fingers, 0 for the thumb, whose shape is not that of the nearest example of a sign; none for a sign that moves.
+def fingers_that_differ(hand: Floats, gloss: str) -> list[int] | None:
+    """Fingers, 0 for the thumb, whose shape is not that of the nearest example of a sign; None for one that moves.
 
     Args:
         hand: (21, 2) pixels.
     """
     example = examples().get(gloss)
     if example is None or not len(example.stills):
-        return []
+        return None
     distances = finger_distances(hand, example.stills)
     return np.flatnonzero(distances[distances.sum(axis=1).argmin()] > DIFFERS).tolist()
 

@@ -32,20 +32,24 @@ MOST_TAKEN_OUT: Final = 48
 
 
 @torch.inference_mode()
-def fall_without_tokens(writer: Writer, ids: Sequence[int], token: int) -> NDArray[np.float64]:
-    """(n,): by how much the log-probability of a next token falls without each token of the text, all in one batch."""
+def fall_without_tokens(writer: Writer, ids: Sequence[int], token: int, *, off: Collection[Head] = ()) -> NDArray[np.float64]:
+    """(n,): by how much the log-probability of a next token falls without each token of the text, all in one batch.
+
+    Args:
+        off: heads that are off in any case.
+    """
     n = len(ids)
     if n == 1:
         return np.zeros(1)
     shorter = [[one for j, one in enumerate(ids) if j != i] for i in range(n)]
-    scores = next_scores(writer, [list(ids)])[:, token].tolist() + next_scores(writer, shorter)[:, token].tolist()
+    scores = next_scores(writer, [list(ids)], off)[:, token].tolist() + next_scores(writer, shorter, off)[:, token].tolist()
     return scores[0] - np.array(scores[1:])
 
 
-def next_scores(writer: Writer, texts: Sequence[Sequence[int]]) -> Tensor:
-    """(texts, vocabulary): log-probabilities of the token after each of some texts of one length."""
+def next_scores(writer: Writer, texts: Sequence[Sequence[int]], off: Collection[Head]) -> Tensor:
+    """(texts, vocabulary): log-probabilities of the token after each of some texts of one length, without heads that are off."""
     model = writer.model
-    x, _maps = model.through(model.embedded(torch.tensor(texts, device=writer.placement.device)))
+    x, _maps = model.through(model.embedded(torch.tensor(texts, device=writer.placement.device)), kept=writer.kept(off))
     scores: Tensor = model.logits(x[:, -1]).log_softmax(dim=-1)
     return scores
 
@@ -75,9 +79,7 @@ def _without_each_head(
     layer's weights are made floats at every pass.
     """
     model, (layers, heads), device = writer.model, falls.shape, writer.placement.device
-    kept = torch.ones(1, layers, heads, device=device)
-    for layer, head in off:
-        kept[0, layer, head] = 0
+    kept = writer.kept(off)
     each = torch.cat([kept, kept * (1 - torch.eye(layers * heads, device=device)).view(-1, layers, heads)])
     x = model.embedded(torch.tensor([list(ids)], device=device))
     group = max(1, POSITIONS // (heads * len(ids)))

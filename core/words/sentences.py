@@ -158,14 +158,9 @@ class SentenceReader:
         )
 
     def without(self, one: ReadSentence, hidden: Collection[int]) -> ReadSentence:
-        """The sentence as it is read without some pieces, by their numbers from 0; nothing is left of these but their places.
-
-        All of it where none would be left.
-        """
+        """The sentence as it is read without some pieces, by their numbers from 0; nothing is left of these but their places."""
         ids = self.tokenizer.encode(one.text).ids
         left = [at for at in range(len(ids)) if at not in hidden]
-        if not left:
-            return one
         vectors, weights = self._computed([ids[at] for at in left])
         placed, all_weights = np.zeros_like(one.vectors), np.zeros_like(one.weights)
         placed[left] = vectors

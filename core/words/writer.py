@@ -144,20 +144,16 @@ class Writer:
         """Put the last tokens of a text through the network."""
         model, device = self.model, self.placement.device
         x = model.embedded(torch.tensor([ids], device=device))
-        vectors, maps = model.through(x, kept=self._kept([state.off]), cache=state.caches, return_attention=True)
+        vectors, maps = model.through(x, kept=self.kept(state.off), cache=state.caches, return_attention=True)
         state.vectors = torch.cat([state.vectors.to(device), vectors], dim=1) if state.blocks else vectors
         state.blocks.append(torch.cat(list(maps.values())).cpu().numpy())
         state.scores = model.logits(vectors[0, -1:]).log_softmax(dim=-1)[0].cpu().numpy()
 
-    def _kept(self, off: Sequence[Collection[Head]]) -> Tensor | None:
-        """(batch, layers, heads), 0 where a head is off; None where none is."""
-        if not any(off):
-            return None
-        config = self.model.config
-        kept = torch.ones(len(off), config.layers, config.heads)
-        for row, heads in zip(kept, off, strict=True):
-            for layer, head in heads:
-                row[layer, head] = 0
+    def kept(self, off: Collection[Head]) -> Tensor:
+        """(1, layers, heads), 0 where a head is off, else 1."""
+        kept = torch.ones(1, self.model.config.layers, self.model.config.heads)
+        for layer, head in off:
+            kept[0, layer, head] = 0
         return kept.to(self.placement.device)
 
     def log_probability(self, state: Writing) -> float:

@@ -122,7 +122,7 @@ def reads() -> None:
     read = sentence(ask() or next(iter(bundled.sentences())))
     if read is not None:
         titles = {f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
-        hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
+        hidden = [one for one in erased.rubbed_out(RUBBED_OUT, len(read.tokens) - 1, of=read.text) if one]  # [CLS] and [SEP] stay
         can_erase = WORD_FILES.available()  # known before the model is loaded, which takes seconds
         model = reader() if hidden and can_erase else None
         rest = read if model is None else cached_sentences.without(model, read, tuple(hidden))

@@ -57,9 +57,9 @@ LAYERS: Final = 30
 
 
 @kept(64, {Writer: lambda _one: "smollm2"})
-def falls_of(writer: Writer, ids: tuple[int, ...], token: int) -> Any:
+def falls_of(writer: Writer, ids: tuple[int, ...], token: int, off: tuple[Head, ...]) -> Any:
     """Loss of the next word without each token."""
-    return fall_without_tokens(writer, ids, token)
+    return fall_without_tokens(writer, ids, token, off=off)
 
 
 @kept(64, {Writer: lambda _one: "smollm2"})
@@ -149,11 +149,11 @@ def written(begin: tuple[int, ...], text: str) -> None:
         ids = [*begin, *written_ids(writer)][:TOKENS]
         off = [divmod(one, HEADS) for one in url_state.numbers(OFF, LAYERS * HEADS)]
         hidden = erased.rubbed_out(RUBBED_OUT, len(ids), of=text)
-        kept_places = [i for i in range(len(ids)) if i not in hidden] or list(range(len(ids)))
+        hidden = hidden if len(hidden) < len(ids) else []  # something is left to go on from
+        kept_places = [i for i in range(len(ids)) if i not in hidden]
         left = [ids[i] for i in kept_places]
         whole = DESK.state(writer, ids, off)
         now = DESK.state(writer, left, off) if left != ids else whole
-        unchanged = DESK.state(writer, left) if off else now
         plain = DESK.state(writer, ids) if off or left != ids else None
         token = int(now.scores.argmax())
         following = next_words(writer, now.scores)
@@ -161,7 +161,7 @@ def written(begin: tuple[int, ...], text: str) -> None:
         falls = None
         if not playing and len(ids) <= MOST_TAKEN_OUT:
             with st.spinner(_("Asking again without one part after another…"), show_time=False):
-                falls = falls_of(writer, tuple(left), int(unchanged.scores.argmax()))
+                falls = falls_of(writer, tuple(left), token, tuple(off))
         titles = {f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, LAYERS + 1)}
         titles["occlusion"] = _("What the next word loses without it")
         scene = lit_scene(writer, ids, kept_places, now, falls, titles=titles, rolled=False, answer=following.names[0])

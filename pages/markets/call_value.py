@@ -1,4 +1,4 @@
-"""Calls of today and what each was worth after a taker's fee; and what recalibrates them."""
+"""Newest calls and what each was worth after a taker's fee; and what recalibrates them."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -23,8 +23,8 @@ USUAL_FEE: Final = 10.0
 
 
 def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
-    """The calls of today that a taker would have traded on, newest first: outcome, probability and worth of each."""
-    st.header(_("Calls of today, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    """The calls of a day at most that a taker would have traded on, newest first: outcome, probability and worth of each."""
+    st.header(_("Newest calls, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     before = fee_chosen()
     fee = url_state.slider(
         _("Taker's fee of a fill, basis points"),

@@ -164,13 +164,13 @@ def _address(session: MarketSession, viewer: str, kept: str) -> str:
 
 
 def _held_out(predictor: Predictor, head: int) -> str:
-    """The card's scores of a head on days held out, which stand until the market has its own; "" where it has none."""
+    """The card's scores of a head on its test parts, which stand until the market has its own; "" where it has none."""
     label, horizon = predictor.heads[head]
     try:
         tlob, momentum = front.mean_matthews(predictor.card["metrics"], label, horizon)
     except (KeyError, StatisticsError):
         return ""
-    return _("Until then, on held-out days of other markets: Matthews correlation {tlob}, momentum {momentum}.").format(
+    return _("Until then, on the test parts of its training markets: Matthews correlation {tlob}, momentum {momentum}.").format(
         tlob=number(tlob, 2), momentum=number(momentum, 2)
     )
 
@@ -181,7 +181,7 @@ def _labels(horizon: str) -> dict[str, Any]:
 
 
 def _measured_labels(session: MarketSession, head: int) -> dict[str, str]:
-    """Earlier measurements of a head: on days held out, and of its reasons."""
+    """Earlier measurements of a head: on the card's test parts, and of its reasons."""
     return {"held": _held_out(session.predictor, head), "reasonsMeasured": reasons_labels.measured(session, head)}
 
 
@@ -252,13 +252,15 @@ def _call_labels(horizon: str) -> dict[str, Any]:
     return {
         "callsAhead": _("TLOB, {horizon} ahead").format(horizon=horizon),
         "noPrediction": _("No call yet"),
-        "backAfter": _("Back: the next call comes in {span}, as no window has a hole. What stands here is of {time}."),
+        "backAfter": _(
+            "Back: the next call comes after {span} more of this market, as no window has a hole. What stands here is of {time}."
+        ),
         "unwatched": _("Nobody watched as this row came: the next call comes with the next row. What stands here is of {time}."),
         "notKnown": _("No call while the book is not known. What stands here is of {time}."),
         "untilCall": _("Row {done} of {whole} until the first call."),
         "untilOutcome": _("No outcome is known yet: the first comes {horizon} after the first call.").format(horizon=horizon),
         "more": _("Scores"),
-        "asUsual": _("No class stands above its share so far by more than a tenth."),
+        "asUsual": _("No class has more than 1.1 times its share so far."),
         "aboveUsual": _("Above its usual share most: {call} {share}, {times} times its share so far."),
         "usual": _("{call} came in {share} of the outcomes so far: the tick."),
         "ahead": _("Ahead of every naive rule: {lead} nats a call better than {rule}, the nearest, over {count} outcomes."),

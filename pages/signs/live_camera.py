@@ -95,7 +95,7 @@ def _words() -> dict[str, Any]:
         "answer": _("I read: {glosses}"),
         "nothing": _("Nothing read yet: hold a sign for about half a second."),
         "noHand": _("No hand is seen, so nothing is read: come closer."),
-        "now": _("Now: {gloss} ({share} %)"),
+        "now": _("Now: {gloss} ({share})"),
         "between": _("A hand is seen, and no sign that I know."),
         "two": translate(TWO_HANDS),
         "attention": _("What the newest picture attends to: the last seconds, the newest at the right."),
@@ -104,5 +104,6 @@ def _words() -> dict[str, Any]:
         "streak": _("{streak} in a row"),
         "differs": _("Another shape: {fingers}"),
         "alike": _("The hand is as in the example: hold it."),
+        "moves": _("This sign moves: do as in the example."),
         "fingers": [_("thumb"), _("index finger"), _("middle finger"), _("ring finger"), _("little finger")],
     }

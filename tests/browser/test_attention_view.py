@@ -49,8 +49,8 @@ def test_the_stage_is_on_the_first_screen_and_says_the_models_number(page: Page)
     stage = page.locator(STAGE)
     assert stage.get_attribute("data-head") == "2" and stage.get_attribute("data-layer") == "layer 4"
     assert float(stage.get_attribute("data-value") or 0) == float(f"{weight:.3g}")
-    evenly = weight * len(SENTENCE.tokens)
-    said = f"“it” looks at “animal” with {100 * weight:.1f}%, {evenly:.3g} times as much as evenly"
+    count = len(SENTENCE.tokens)
+    said = f"“it” looks at “animal” with {100 * weight:.1f}%, {weight * count:.3g} times as much as evenly over all {count}"
     expect(page.locator(".attention-sentence")).to_contain_text(said)
     assert page.locator(".attention-square[data-head]").count() == 6 * 13 + 1
     assert page.locator("iframe").count() == 0

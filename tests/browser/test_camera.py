@@ -99,6 +99,10 @@ def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming) -> No
     expect(page.get_by_text("I read: 1")).to_be_visible(timeout=PATIENCE_MS)
     ink = "() => document.querySelector('.live-signs-over').getContext('2d').getImageData(0, 0, 640, 480).data.some((v) => v)"
     page.wait_for_function(ink, timeout=PATIENCE_MS)
+    page.get_by_text("Show me a …", exact=True).click()
+    page.wait_for_function("() => document.querySelector('.live-signs').live.game", timeout=PATIENCE_MS)
+    live.evaluate("({ live }) => { live.game.asked = 'APPLE'; live.wish({ asked: 'APPLE' }); }")  # its hand moves
+    expect(page.get_by_text("This sign moves: do as in the example.")).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_role("button", name="Stop").click()
     expect(live).to_have_attribute("data-state", "stopped")
     expect(page.get_by_text("The camera is off.")).to_be_visible()

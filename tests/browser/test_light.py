@@ -178,3 +178,18 @@ def test_hebrew_and_arabic_run_from_the_right_and_pieces_stay_together(alone: Pa
         assert lines[before] < lines[after] or right[after] <= left[before] + 1
     for piece in (2, 6):
         assert lines[piece] == lines[piece - 1] and right[piece] == pytest.approx(left[piece - 1], abs=1)
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ([0.1, 0.6, -0.3], "“b” counts most for the answer, with 60%"),
+        ([0.2, 0.3, -0.5], "“c” counts most, and against the answer, with 50%"),
+        ([0.0, 0.0, 0.0], "nothing counts for the answer"),
+    ],
+)
+def test_what_speaks_against_an_answer_is_not_said_to_count_for_it(alone: Page, shares: list[float], said: str) -> None:
+    layer = LayerMaps(name="layer 1", weights=np.full((1, 3, 3), 1 / 3, dtype=np.float32))
+    stage = WordStage(words=["a", "b", "c"])
+    hosted(alone, LightView(AttentionScene(stage=stage, layers=[layer], measures={"occlusion": np.array(shares)})))
+    expect(alone.locator(".attention-sentence")).to_contain_text(said)

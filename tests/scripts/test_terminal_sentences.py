@@ -344,7 +344,8 @@ def test_after_a_gap_the_next_call_is_due_when_a_window_is_whole(tmp_path: Path)
     printed = sentences(tmp_path, [{"status": status, "warm": warm, "time": 7} for status, warm in asked])
     for (status, warm), (said,) in zip(asked, printed, strict=True):
         seconds = next(s for s in range(40) if warm + 4 * s >= 128)
-        expected = f"Back: the next call comes in {seconds} second, as no window has a hole. What stands here is of 7."
+        rest = "second more of this market, as no window has a hole. What stands here is of 7."
+        expected = f"Back: the next call comes after {seconds} {rest}"
         if warm == 128:
             expected = "Nobody watched as this row came: the next call comes with the next row. What stands here is of 7."
         if STATUSES[status] is Status.RECONNECTING:

@@ -11,4 +11,4 @@ def test_a_hand_is_compared_with_the_nearest_example_of_a_sign() -> None:
     assert (apart > DIFFERS).mean() < 0.05
     five = digits["5"][0]
     assert fingers_that_differ(five * [-1, 1] * 40 + 300, "5") == []
-    assert len(fingers_that_differ(five, "0")) >= 3 and fingers_that_differ(five, "APPLE") == []
+    assert len(fingers_that_differ(five, "0")) >= 3 and fingers_that_differ(five, "APPLE") is None

@@ -39,6 +39,8 @@ def test_falls_are_the_differences_of_whole_readings(one: Writer, monkeypatch: p
     for layer, head in ((0, 3), (16, 0), (29, 8)):
         assert heads[layer, head] == pytest.approx(apart - score(one, ids, token, [(5, 1), (layer, head)]), abs=2e-3)
     assert heads[5, 1] == pytest.approx(0, abs=2e-3)
+    without = fall_without_tokens(one, ids, token, off=[(5, 1)])
+    assert without[3] == pytest.approx(apart - score(one, [*ids[:3], *ids[4:]], token, [(5, 1)]), abs=2e-3)
 
 
 @NEEDED

@@ -8,6 +8,8 @@ import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.words import causes
+from core.words.causes import OPENINGS
+from core.words.desk import lit_scene
 from core.words.writer import Writer
 from core.words.writer_files import WRITER_FILES
 from pages.learn import writing
@@ -58,3 +60,21 @@ def test_counting_heads_ends_with_the_tab(monkeypatch: pytest.MonkeyPatch) -> No
     page = open_page(PAGE, network="writes", prompt="The capital of France is")
     next(one for one in page.button if one.key == "writer_count").click().run()
     assert len(layers) == 1
+
+
+@NEEDED
+@pytest.mark.parametrize(("rubbed", "left"), [("0.1", range(2, 20)), (".".join(map(str, range(20))), range(20))])
+def test_the_light_is_of_the_word_that_stands_first_by_the_tokens_and_heads_that_are_left(
+    monkeypatch: pytest.MonkeyPatch, rubbed: str, left: range
+) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(writing, "lit_scene", lambda *given, **more: drawn.append(given) or lit_scene(*given, **more))
+    off = [(18, 6), (17, 3), (17, 4), (23, 2), (23, 7), (18, 7)]  # without which “bl” is not the likeliest any more
+    page = open_page(PAGE, network="writes", prompt=OPENINGS[1], rub=rubbed, off=".".join(str(9 * one + two) for one, two in off))
+    assert not page.error and not page.exception
+    writer, ids, kept, state, falls = drawn[-1]
+    assert (len(ids), kept) == (20, list(left))
+    token, rest = int(state.scores.argmax()), [ids[i] for i in left]
+    assert token != int(writer.begin(rest).scores.argmax())
+    fall = float(state.scores[token] - writer.begin(rest[1:], off=off).scores[token])
+    assert falls[0] == pytest.approx(fall, abs=2e-3)
