@@ -57,9 +57,9 @@ def lesson(code: str) -> Lesson:
     return {one.code: one for one in LESSONS}[code]
 
 
-def lesson_of(url: str, part: str = "") -> Lesson | None:
-    """The lesson that this page, or this part of it, belongs to; None where the course does without it."""
-    return next((one for one in LESSONS if one.url == url and (not one.parts or not part or part in one.parts)), None)
+def lesson_of(url: str, part: str) -> Lesson:
+    """The lesson that this part of a page belongs to, as each does."""
+    return next(one for one in LESSONS if one.url == url and (not one.parts or part in one.parts))
 
 
 def number(of: Lesson) -> int:

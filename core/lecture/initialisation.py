@@ -4,7 +4,6 @@ Sources: iiga-equations section 16.2, vit-report sections 2.2, 2.3 and 4 (listin
 """
 
 import math
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -68,21 +67,11 @@ APART: Final = 1e-3
 """Distance of the two close inputs that are sent along with the others."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Signal:
-    """A signal through a fully connected network.
+def signal(scheme: Scheme, activation: str, *, layers: int = 12, width: int = 128) -> tuple[NDArray[np.float64], float]:
+    """Root mean square (layers + 1,) of 64 random inputs and of each layer, and what becomes of a small difference.
 
-    Attributes:
-        sizes: (layers + 1,) root mean square of the input and of the activations after each layer.
-        apart: distance of the outputs of two inputs that are `APART` apart.
+    That is the distance of the outputs of two inputs that are `APART` apart.
     """
-
-    sizes: NDArray[np.float64]
-    apart: float
-
-
-def signal(scheme: Scheme, activation: str, *, layers: int = 12, width: int = 128) -> Signal:
-    """The sizes of 64 random inputs' activations layer by layer, and what becomes of a small difference."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(64, width, generator=generator, dtype=torch.float64)
     apply, _derivative = ACTIVATIONS[activation]
@@ -92,4 +81,4 @@ def signal(scheme: Scheme, activation: str, *, layers: int = 12, width: int = 12
         weights = initial_weights(scheme, width, width, generator)
         x, near = apply(x @ weights), apply(near @ weights)
         sizes.append(float(x.square().mean().sqrt()))
-    return Signal(sizes=np.array(sizes), apart=float((near - x[0]).norm()))
+    return np.array(sizes), float((near - x[0]).norm())

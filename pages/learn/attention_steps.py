@@ -366,8 +366,8 @@ render(
             Part("softmax", "3 · Softmax", softmax, first="t"),
             Part("sum", _("4 · Weighted sum"), weighted, first="q"),
             Part("heads", f"5 · {_('Heads')}", multi_head, first="heads", dials=("words", "q", "t", "mask", "heads")),
-            Part("cost", _("6 · Cost"), attention_cost.growth, "cost_dial", diagram=False),
-            Part("roles", _("What Q, K and V are"), attention_roles.roles, "role_dial", diagram=False),
+            Part("cost", _("6 · Cost"), attention_cost.growth, "cost_dial"),
+            Part("roles", _("What Q, K and V are"), attention_roles.roles, "role_dial"),
         ],
         "iiga-equations 1, 5.1–5.7, 14; vit-report 2.2, 4; sequence-modelling; attention-notebook; "
         "tlob-architecture 6.1–6.3; D4, D7, D16, D20",

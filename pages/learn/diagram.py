@@ -45,14 +45,13 @@ def drawing(name: str, _language: str) -> str:
 
 
 def draw(name: str, part: str, parts: Sequence[str]) -> None:
-    """Draw a diagram here, where the lesson or the part has one.
+    """Draw a diagram here, where the lesson or the part has one with a block for this part.
 
     Args:
         name: of the lesson's file. part: the code of the one on display. parts: of the page, in their order.
     """
-    own = f"{name}_{part}"
-    file = next((one for one in (own, name) if (FOLDER / f"{one}.svg").is_file()), None)
-    if file is None:
+    file = next((one for one in (f"{name}_{part}", name) if (FOLDER / f"{one}.svg").is_file()), None)
+    if file is None or f'data-part="{part}"' not in drawing(file, current()):
         return
     query = st.query_params.to_dict()
 

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from core.lecture.equations import DOCUMENTS, Equation, equations, search
-from pages.learn import equation_tables, frame
-from pages.learn.lesson_page import LessonPage, Part, PartView, markdown, render
+from pages.learn import equation_tables, take_along
+from pages.learn.frame import passage
 from pages.shared import controls, url_state
 from pages.shared.language import _, current
 from pages.shared.navigation import ENTRIES
@@ -12,13 +12,13 @@ from pages.shared.navigation import ENTRIES
 PER_PAGE = 20
 
 
-def search_line() -> dict[str, str]:
+def search_line() -> str:
     """The search text; links of before name a document and a decision apart."""
     if linked := [st.query_params.pop(name) for name in ("doc", "decided") if name in st.query_params]:
         words = [st.query_params.get("find", ""), *linked]
         url_state.remember("find", " ".join(one for one in words if one not in ("", "all", "any")) or None)
     hint = "softmax, CTC, D11, vit-report, core.nn …"
-    return {"query": url_state.text(_("Search"), key="find", max_chars=80, placeholder=hint, icon=":material/search:")}
+    return url_state.text(_("Search"), key="find", max_chars=80, placeholder=hint, icon=":material/search:")
 
 
 def draw_entry(entry: Equation) -> None:
@@ -46,33 +46,18 @@ def draw_entry(entry: Equation) -> None:
             st.markdown(f"[{label}]({entry.link(**more)})")
 
 
-def listing(query: str) -> PartView:
-    """The entries that fit, a sheet of them at a time."""
-    matches = search(query)
-    count = _("Equations: {count} of {all}")
-    sheets = max(1, -(-len(matches) // PER_PAGE))
-
-    def entries() -> None:
-        if not matches:
-            controls.notice("empty", _("No equation has all of these words: try fewer."))
-        at = 1
-        if sheets > 1:
-            at = url_state.slider(_("Page"), 1, sheets, key="sheet", default=1)
-        for entry in matches[(at - 1) * PER_PAGE : at * PER_PAGE]:
-            draw_entry(entry)
-
-    return PartView(
-        figure=[markdown(f"**{count.format(count=len(matches), all=len(equations()))}**"), entries],
-        notes=[frame.passage("equations", "all")],
-        more=[equation_tables.notation, equation_tables.families, equation_tables.operations, equation_tables.literature],
-    )
-
-
-render(
-    LessonPage(
-        "equations",
-        _("Equation index"),
-        [Part("", "", listing, above=search_line)],
-        ", ".join(DOCUMENTS) + "; D1–D36",
-    )
-)
+controls.page_header(_("Equation index"), passage("equations", "lead"))
+matches = search(search_line())
+count = _("Equations: {count} of {all}").format(count=len(matches), all=len(equations()))
+st.markdown(f"**{count}**")
+if not matches:
+    controls.notice("empty", _("No equation has all of these words: try fewer."))
+sheets = -(-len(matches) // PER_PAGE)
+last = PER_PAGE * (url_state.slider(_("Page"), 1, sheets, key="sheet", default=1) if sheets > 1 else 1)
+for one in matches[last - PER_PAGE : last]:
+    draw_entry(one)
+st.info(passage("equations", "all"), icon=":material/visibility:")
+for table in (equation_tables.notation, equation_tables.families, equation_tables.operations, equation_tables.literature):
+    table()
+take_along.offer("equations", "", "", None)
+st.caption(_("Sources: {sources}").format(sources=", ".join(DOCUMENTS) + "; D1–D36"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, is_dataclass
 from inspect import signature
 from typing import Annotated, Any, get_args, get_origin
@@ -226,9 +225,9 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
         first: code of the dial on display where the URL names none; the first one where None.
     """
     values: dict[str, Any] = {}
-    on = next(iter(offered), "")
-    left, right = (nullcontext(), nullcontext()) if not offered else st.columns(2, gap="large")
-    with left, st.container(key=f"lesson_dials_{key}") if offered else nullcontext():
+    on = next(iter(offered))
+    left, right = st.columns(2, gap="large")
+    with left, st.container(key=f"lesson_dials_{key}"):
         if len(offered) > 1:
             with st.container(key=f"dial_names_{key}"):
                 names = {code: dial.label for code, dial in offered.items()}
@@ -243,7 +242,7 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
                 st.caption(" · ".join(rest))
         below = st.container()
     with right:
-        place = st.container(key=f"lesson_equation_{key}" if offered else "lesson_equation")
+        place = st.container(key=f"lesson_equation_{key}")
     return Turned(offered, values, on, place, below)
 
 

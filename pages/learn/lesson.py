@@ -1,12 +1,11 @@
 """Parts that make a page a lesson of the course: its place, its story, the instructor's notes, the questions at its end.
 
-    lesson.head("recurrent", "lstm")     # under the title
+    lesson.head(here, "Recurrent cells")     # first
     ...
-    lesson.foot("recurrent", "lstm")     # before the page's foot
+    lesson.foot(here, "lstm")     # before the page's foot
 
-The order is in `core.lecture.course`, the prose in `assets/text/<language>/course_<lesson>.md`: a section `story_<part>` per part
-(`story` where the lesson has none), `ask`, `wrong`, and `q1` to `q3` with `a1` to `a3`, whose numbers a test computes
-(`tests/core/lecture/course_numbers.py`).
+The order is in `core.lecture.course`, the prose in `assets/text/<language>/course_<lesson>.md`: a section `story_<part>` a part,
+`ask`, `wrong`, and `q1` to `q3` with `a1` to `a3`, whose numbers a test computes (`tests/core/lecture/course_numbers.py`).
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from core.lecture import course
 from core.lecture.course import Lesson
 from pages.learn import predict
 from pages.shared import assets
-from pages.shared.language import N_, _, number, prose, prose_section, sections
+from pages.shared.language import N_, _, number, prose_section
 from pages.shared.navigation import entry_of
 
 TITLES: Final[Mapping[str, str]] = {"heads": N_("Attention heads"), "attention": N_("Attention, one head")}
@@ -55,20 +54,14 @@ def link(
             st.caption(shown)
 
 
-def head(url: str, part: str = "", *, title: str = "") -> None:
-    """The first row: the page's title and, of a lesson, its place and the switch of the question.
-
-    Args:
-        title: shown in the row; empty where the page has shown it.
-    """
-    dress()
-    here = course.lesson_of(url, part)
+def head(here: Lesson, title: str) -> None:
+    """The first row (the page's title, the lesson's place, the switch of the question), and the keys of lessons and matrices."""
+    script = "".join(f"{assets.imported(name)};" for name in ("lesson_keys.js", "matrix.js"))
+    st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
     with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
-        if title:
-            st.title(title, anchor=False, width="content")
-        if here is not None:
-            _place(here)
-            predict.switch()
+        st.title(title, anchor=False, width="content")
+        _place(here)
+        predict.switch()
 
 
 def recall(of: Lesson, title: str, *, opened: bool) -> str:
@@ -99,18 +92,6 @@ def _place(here: Lesson) -> None:
             link(after, label=at, help=title_of(after), icon=":material/arrow_forward:", icon_first=False, key="after")
 
 
-def dress() -> None:
-    """The keys of lessons, and what a press on a matrix tells."""
-    script = "".join(f"{assets.imported(name)};" for name in ("lesson_keys.js", "matrix.js"))
-    st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
-
-
-def story(of: Lesson, part: str) -> str:
-    """The two-minute story of a part; empty where it has none."""
-    name = f"story_{part}" if part else "story"
-    return passage(of, name) if name in sections(prose(f"course_{of.code}")) else ""
-
-
 def notes(of: Lesson) -> None:
     """Shows the instructor's notes: what to ask, what goes wrong, how long it takes."""
     for name, section in ((_("What to ask"), "ask"), (_("What goes wrong"), "wrong")):
@@ -122,27 +103,21 @@ def notes(of: Lesson) -> None:
     )
 
 
-def foot(url: str, part: str = "") -> None:
+def foot(here: Lesson, part: str) -> None:
     """Shows the part's story, the instructor's notes, its questions and earlier ones, what to know before, the next lesson."""
-    here = course.lesson_of(url, part)
-    if here is None:
-        return
-    if text := story(here, part):
-        with st.container(key="lesson_story"):
-            st.markdown(text)
-    with st.container():
-        with st.expander(_("For the instructor"), icon=":material/cast_for_education:"):
-            notes(here)
-        st.html(recall(here, _("Three questions"), opened=True))
-        if (earlier := course.two_before(here)) is not None:
-            again = _("Again: three questions of lesson {n}, {title}")
-            st.html(recall(earlier, again.format(n=number(course.number(earlier)), title=title_of(earlier)), opened=False))
-        with st.container(horizontal=True, vertical_alignment="center"):
-            if here.needs:
-                st.caption(_("To know before:"), width="content")
-                for code in here.needs:
-                    link(course.lesson(code))
-            after = course.beside(here, 1)
-            if after is not None:
-                st.caption(_("Next:"), width="content")
-                link(after)
+    with st.container(key="lesson_story"):
+        st.markdown(passage(here, f"story_{part}"))
+    with st.expander(_("For the instructor"), icon=":material/cast_for_education:"):
+        notes(here)
+    st.html(recall(here, _("Three questions"), opened=True))
+    if (earlier := course.two_before(here)) is not None:
+        again = _("Again: three questions of lesson {n}, {title}")
+        st.html(recall(earlier, again.format(n=number(course.number(earlier)), title=title_of(earlier)), opened=False))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if here.needs:
+            st.caption(_("To know before:"), width="content")
+            for code in here.needs:
+                link(course.lesson(code))
+        if (after := course.beside(here, 1)) is not None:
+            st.caption(_("Next:"), width="content")
+            link(after)

@@ -98,12 +98,11 @@ class Part:
     """A part of a page.
 
     Attributes:
-        code: in the link, and name of its passage and its snippet; empty for the one part of a page without parts.
+        code: in the link, and name of its passage and its snippet.
         title: translated. view: takes the values of dials and `above`; its annotations are the dials (`frame.dials_of`).
         key: URL parameter of the dial on display. first: dial on display at first, the first one where None.
         dials: names of those that the part has, in this order; all where empty.
         above: widgets above the dials, and their values. below: widgets below the figure, drawn before `view` is asked.
-        diagram: whether the page's block diagram shows it.
     """
 
     code: str
@@ -114,7 +113,6 @@ class Part:
     dials: Sequence[str] = ()
     above: Callable[[], dict[str, Any]] = dict
     below: Callable[..., None] | None = None
-    diagram: bool = True
 
     def offered(self, above: Mapping[str, Any]) -> dict[str, Dial]:
         """The dials beside these choices above them."""
@@ -236,13 +234,11 @@ def render(page: LessonPage) -> None:
     head = st.container()
     with st.container(key="lesson_lead"):
         st.markdown(frame.passage(page.name, "lead"))
-    code = page.parts[0].code
-    if code:
-        names = {one.code: one.title for one in page.parts}
-        plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "content"}
-        code = url_state.choice(st.segmented_control, _("Part"), names, key="part", **plain)
+    names = {one.code: one.title for one in page.parts}
+    plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "content"}
+    code = url_state.choice(st.segmented_control, _("Part"), names, key="part", **plain)
     with head:
-        lesson.head(page.url, code, title=page.title)
+        lesson.head(lesson_of(page.url, code), page.title)
     _body(page, page.part(code))
 
 
@@ -273,8 +269,7 @@ def _drawn(page: LessonPage, part: Part) -> None:
     turned = frame.draw_dials(part.key, part.offered(above), first=part.first)
     shown, below = st.container(gap="xsmall"), st.container()
     with st.container():
-        if part.diagram and lesson_of(page.url, part.code) is not None:
-            diagram.draw(page.name, part.code, [one.code for one in page.parts])
+        diagram.draw(page.name, part.code, [one.code for one in page.parts])
     if part.below is not None:
         with below:
             frame.call(part.below, above | turned.values)
@@ -371,9 +366,7 @@ def _draw(item: Item) -> None:
 def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:
     """The end of the page; without a view, which an error or the open question keeps from it, the link to it alone."""
     if view is not None:
-        lesson.foot(page.url, part.code)
-    title = f"{page.title}: {part.title}" if part.title else page.title
-    take_along.offer(page.name, part.code, title, None if view is None else view.notebook_values)
-    if view is None:
-        return
-    st.caption(_("Sources: {sources}").format(sources=page.sources))
+        lesson.foot(lesson_of(page.url, part.code), part.code)
+    take_along.offer(page.name, part.code, f"{page.title}: {part.title}", None if view is None else view.notebook_values)
+    if view is not None:
+        st.caption(_("Sources: {sources}").format(sources=page.sources))

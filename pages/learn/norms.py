@@ -243,11 +243,11 @@ def initial(
 ) -> PartView:
     """Size of the activations by layer, for several ways to draw the initial weights."""
     signals = _signals(activation, layers)
-    std, sizes = initialisation.weight_std(scheme, 128, 128), [float(one) for one in signals[scheme].sizes]
-    drawn = figures.signal_figure({one: it.sizes for one, it in signals.items()}, names=scheme_names(), chosen=scheme)
+    std, (sizes, apart) = initialisation.weight_std(scheme, 128, 128), signals[scheme]
+    drawn = figures.signal_figure({one: every for one, (every, _apart) in signals.items()}, names=scheme_names(), chosen=scheme)
     note = _("width 128; the root mean square after layer {layers} is {value}")
-    apart = _("Two inputs {before} apart end {after} apart.").format(
-        before=significant(initialisation.APART), after=significant(signals[scheme].apart)
+    ends = _("Two inputs {before} apart end {after} apart.").format(
+        before=significant(initialisation.APART), after=significant(apart)
     )
     shown = {"std of a weight": std, "first": sizes[0], "last over first": sizes[-1] / sizes[0]}
     return PartView(
@@ -257,8 +257,8 @@ def initial(
             note.format(layers=number(layers), value=significant(sizes[-1])),
         ),
         figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
-        more=[caption(apart)],
-        asked=lambda: (_("the size of the last layer's activations"), sizes[-1]),
+        more=[caption(ends)],
+        asked=lambda: (_("the size of the last layer's activations"), float(sizes[-1])),
         notebook_values=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
     )
 

@@ -133,15 +133,10 @@ def text_dial() -> Dial:
         text = url_state.text(_("A date, in English or Spanish"), key="date", default=EXAMPLES[0], max_chars=80)
         with st.container(horizontal=True, gap="xsmall"):
             for index, example in enumerate(EXAMPLES[1:], 1):
-                st.button(example, key=f"date:example:{index}", on_click=_fill, args=("date", example))
+                st.button(example, key=f"date:example:{index}", on_click=st.session_state.update, args=({"date": example},))
         return text
 
     return Dial(_("Date"), draw)
-
-
-def _fill(key: str, text: str) -> None:
-    st.session_state[key] = text
-    st.session_state[f"{key}:seen"] = st.query_params.get(key)
 
 
 def layer_dial() -> Dial:

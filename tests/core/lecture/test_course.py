@@ -28,7 +28,6 @@ def test_the_way_leads_from_the_first_to_the_last_and_back() -> None:
     assert tuple(way) == course.LESSONS and course.beside(way[0], -1) is None
     assert [course.number(one) for one in way] == list(range(1, len(way) + 1))
     assert course.lesson_of("attention-steps", "heads") is course.lesson("heads")
-    assert course.lesson_of("words") is None
 
 
 def test_a_lessons_questions_come_again_two_lessons_later() -> None:

@@ -1,9 +1,7 @@
 """Sentences of the lecture that say something of their figure, held against the figure's numbers."""
 
 import math
-import re
 from itertools import product
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -26,14 +24,13 @@ from core.lecture import (
 from core.lecture.backprop import Part
 from core.lecture.date_reader import DateReader
 from core.signs import ctc_lab, metrics
+from pages.shared.language import prose_section
 
-TEXT = Path(__file__).resolve().parents[3] / "assets" / "text" / "en"
 FORGET_BIAS = 2.0
 
 
 def passage(page: str, section: str) -> str:
-    parts = re.split(r"^## +(\w+) *$", (TEXT / f"learn_{page}.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))[section]
+    return prose_section(f"learn_{page}", section)
 
 
 def rms(x: object) -> float:

@@ -12,7 +12,7 @@ from core.lecture.trained_head import trained_head
 from pages.learn import matrix_editor
 from pages.shared.navigation import ROOT
 from tests.pages.learn.drawn_part import draw, pages
-from tests.pages.open_page import open_page, ran
+from tests.pages.open_page import open_page, ran, words
 
 PAGE = ROOT / "pages" / "learn" / "attention_steps.py"
 
@@ -65,15 +65,11 @@ def test_every_widget_moves_to_its_ends_in_a_run_of_the_page() -> None:
     assert move_everything(app) >= 12
 
 
-def text(app: AppTest) -> str:
-    return " ".join(element.value for element in (*app.latex, *app.caption, *app.code))
-
-
 def test_a_link_opens_the_exact_state() -> None:
     app = open_page(PAGE, part="softmax", q="1", t="0.5", mask="causal", twq="0.1_1.5")
-    assert r"S_{2}" in text(app) and r"-\infty" in text(app) and "Mask: Causal" in text(app)
+    assert r"S_{2}" in words(app) and r"-\infty" in words(app) and "Mask: Causal" in words(app)
     assert app.query_params["twq"] == "0.1_1.5" and app.query_params["mask"] == "causal"
-    assert "Words: a b a" in text(open_page(PAGE, part="heads", words="a b a", heads="2"))
+    assert "Words: a b a" in words(open_page(PAGE, part="heads", words="a b a", heads="2"))
 
 
 def test_the_layer_equals_pytorchs_on_the_page() -> None:

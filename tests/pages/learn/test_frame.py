@@ -1,8 +1,5 @@
 """The parts all lecture pages share."""
 
-import ast
-from pathlib import Path
-
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -12,6 +9,7 @@ from pages.learn import frame
 from pages.shared import language
 from pages.shared.language import ASSETS, sections
 from pages.shared.navigation import ROOT
+from tests.pages.learn.drawn_part import parts
 from tests.pages.open_page import open_page
 
 LECTURES = sorted(path.stem for kind in ("learn", "course") for path in (ASSETS / "text" / "en").glob(f"{kind}_*.md"))
@@ -65,32 +63,12 @@ def test_both_languages_have_the_same_sections(name: str) -> None:
     assert found[0] and all(one == found[0] for one in found)
 
 
-def parts_of(source: Path) -> list[str]:
-    """Codes of a page's parts, read from its source; [""] of a page without parts."""
-    codes = []
-    for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Part", "part") and isinstance(call.args[0], ast.Constant):
-            codes.append(str(call.args[0].value))
-    return codes or [""]
-
-
-def file_of(url: str) -> Path:
-    """Source of a lesson's page."""
-    return next(
-        path for path in (ROOT / "pages").glob("*/*.py") if path.stem == url.replace("-", "_") and path.parent.name != "images"
-    )
-
-
 def test_every_part_of_a_lesson_has_its_story_in_both_languages() -> None:
-    for lesson in course.LESSONS:
-        wanted = [
-            f"story_{part}" if part else "story"
-            for part in parts_of(file_of(lesson.url))
-            if not lesson.parts or part in lesson.parts
-        ]
+    for url, part in parts():
+        lesson = course.lesson_of(url, part.code)
         for code in ("en", "es"):
             told = sections((ASSETS / "text" / code / f"course_{lesson.code}.md").read_text(encoding="utf-8"))
-            assert set(wanted) <= set(told), (lesson.code, code)
+            assert f"story_{part.code}" in told, (lesson.code, code)
 
 
 def test_the_course_may_have_an_odd_number_of_lessons(monkeypatch: pytest.MonkeyPatch) -> None:

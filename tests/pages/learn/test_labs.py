@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.signs import ctc, ctc_lab, metrics
 from pages.shared.navigation import ROOT
 from pages.signs import cached_results
-from tests.pages.open_page import open_page, ran
+from tests.pages.open_page import open_page, ran, words
 
 
 def opened(page: str, **query: str) -> AppTest:
@@ -37,12 +37,6 @@ def matrix(app: AppTest, key: str) -> np.ndarray:
     return np.array(cells(app, key), dtype=float)
 
 
-def text(app: AppTest) -> str:
-    return " ".join(
-        str(element.value) for kind in (app.markdown, app.caption, app.warning, app.info, app.error) for element in kind
-    )
-
-
 def test_the_lab_shows_a_targets_numbers():
     app = opened("ctc", part="paths", target="A A B", length="7", fill="random")
     lattice = ctc_lab.made(["A", "A", "B"], 7, "random").lattice()
@@ -55,7 +49,7 @@ def test_the_lab_shows_a_targets_numbers():
     expected = [f"{math.exp(path.log_probability):.4g}" for path in ctc.valid_paths(lattice)]
     assert [f"{float(one):.4g}" for one in paths["Probability"]] == expected
     assert app.success[0].value == f"They add up to {math.exp(-lattice.loss):.4g}, which is P(target) as the trellis gives it."
-    assert "`∅` `A` `∅` `A` `∅` `B` `∅`" in text(opened("ctc", target="A A B", length="7"))
+    assert "`∅` `A` `∅` `A` `∅` `B` `∅`" in words(opened("ctc", target="A A B", length="7"))
 
 
 @pytest.mark.parametrize(("target", "fill"), [("A B", "follow"), ("A A B", "random")])
@@ -116,7 +110,7 @@ def test_what_cannot_be_read_is_said_and_the_page_lives():
 
 def test_a_path_of_ones_own_collapses():
     app = opened("ctc", part="paths", path="X X - X")
-    assert "`X` `∅` `X` · blanks removed: `X` `X`" in text(app)
+    assert "`X` `∅` `X` · blanks removed: `X` `X`" in words(app)
 
 
 def test_metrics_of_the_first_example():
@@ -127,12 +121,12 @@ def test_metrics_of_the_first_example():
 
 def test_the_table_is_filled_step_by_step():
     app = opened("metrics", ref="A B", hyp="B A", left="4")
-    assert "Entry (1, 1) = 1" in text(app)
+    assert "Entry (1, 1) = 1" in words(app)
     assert cells(app, "metrics_table") == [["0", "1", "2"], ["1", "1", ""], ["", "", ""]]
-    assert "`A` differs from `B`: 1 + the least of 1 (above, a deletion), 1 (to the left, an insertion) and 0" in text(app)
-    assert "The alignment appears when the table is full" in text(app)
+    assert "`A` differs from `B`: 1 + the least of 1 (above, a deletion), 1 (to the left, an insertion) and 0" in words(app)
+    assert "The alignment appears when the table is full" in words(app)
     app.slider(key="left").set_value(0).run()
-    assert "Entry (2, 2) = 2" in text(app)
+    assert "Entry (2, 2) = 2" in words(app)
     assert not app.exception
 
 
@@ -252,4 +246,4 @@ def test_each_line_is_a_sentence_of_the_corpus():
 
 def test_an_empty_sentence_among_others_has_no_score_of_its_own():
     app = opened("metrics", part="bleu", ref="X\nA B C D", hyp="\nA B C D")
-    assert stats(app)["BLEU-4"] == "77.88%" and "It is of all sentences" in text(app)
+    assert stats(app)["BLEU-4"] == "77.88%" and "It is of all sentences" in words(app)
