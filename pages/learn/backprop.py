@@ -43,7 +43,7 @@ FORMULAS: Final[dict[str, str]] = {
     "ffn": r"\begin{gathered} F_1 = xW_1 + b_1,\quad F = \mathrm{GELU}(F_1) W_2 + b_2 \\"
     r"\nabla W_2 = \mathrm{GELU}(F_1)^{\top}\nabla F,\quad \nabla F_1 = \nabla F\,W_2^{\top} \odot \mathrm{GELU}'(F_1) \\"
     r"\nabla W_1 = x^{\top}\nabla F_1,\quad \nabla x = \nabla F_1 W_1^{\top} \end{gathered}",
-    "layer": r"\begin{gathered} X_1 = x + O,\quad N_1 = \mathrm{LayerNorm}(X_1),\quad "
+    "layer": r"\begin{gathered} X_1 = x + O,\quad N_1 = \mathrm{LayerNorm}(X_1) \\"
     r"X_2 = N_1 + F,\quad N_2 = \mathrm{LayerNorm}(X_2) \\"
     r"\nabla N_1 = \nabla X_2 + \nabla_F(\nabla X_2),\quad \nabla x = \nabla X_1 + \nabla_O(\nabla X_1) \end{gathered}",
 }
@@ -65,6 +65,8 @@ OUTPUTS: Final[Mapping[Part, str]] = {
     "layer": "N_2",
 }
 """Name of each operation's output, as its formula has it."""
+ON_A_LINE: Final = 2
+"""Products of a sum on one line of its equation, so that the column holds it."""
 SEED: Final = 1
 """Of all numbers but the input's first one."""
 
@@ -270,8 +272,9 @@ def _product(target: str, left: Any, right: Any, entry: str, *, key_width: int |
     factor = 1.0 if key_width is None else key_width**-0.5
     digits = digits_needed(partial(dot, scale=factor), *flat(left, right), result=4)
     pairs = zip(left, right, strict=True)
-    terms = " + ".join(rf"({tex(float(a), digits)})({tex(float(b), digits)})" for a, b in pairs)
-    inside = terms if key_width is None else rf"\tfrac{{1}}{{\sqrt{{{key_width}}}}}\left[{terms}\right]"
+    products = [rf"({tex(float(a), digits)})({tex(float(b), digits)})" for a, b in pairs]
+    terms = r" \\ {} + ".join(" + ".join(products[at : at + ON_A_LINE]) for at in range(0, len(products), ON_A_LINE))
+    inside = terms if key_width is None else rf"\tfrac{{1}}{{\sqrt{{{key_width}}}}}\bigl[{terms}\bigr]"
     return rf"\begin{{gathered}} {target} = {inside} \\ = {entry} \end{{gathered}}"
 
 
