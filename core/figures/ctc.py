@@ -75,12 +75,14 @@ def _states(trellis: Lattice, reachable: NDArray[np.bool_], quantity: Quantity, 
     traces: list[Trace] = []
     frame, state = np.divmod(np.arange(steps * states), states)
     shown = np.where(reachable, values, np.nan).ravel()
-    bounds = (0.0, 1.0) if quantity == "gamma" else _bounds(shown)
-    bar = {"thickness": 8, "outlinewidth": 0, "ticks": "", "title": {"text": _quantity(quantity), "side": "right"}}
+    finite = shown[np.isfinite(shown)] if quantity != "gamma" else np.array([0.0, 1.0])
+    low, high = (finite.min(), finite.max()) if len(finite) and finite.min() < finite.max() else (-1.0, 0.0)
+    title = {"gamma": _("P(state | target)"), "alpha": "ln α", "beta": _("ln backward α")}[quantity]
+    bar = {"thickness": 8, "outlinewidth": 0, "ticks": "", "title": {"text": title, "side": "right"}}
     for lying, mask in ((True, reachable.ravel()), (False, ~reachable.ravel())):
         marker: dict[str, Any] = {"size": 9 if _crowded(trellis) else 17, "line": {"width": 1, "color": GREY}}
         if lying:
-            marker |= {"color": shown[mask], "colorscale": SEQUENTIAL, "cmin": bounds[0], "cmax": bounds[1], "colorbar": bar}
+            marker |= {"color": shown[mask], "colorscale": SEQUENTIAL, "cmin": low, "cmax": high, "colorbar": bar}
         else:
             marker |= {"color": "rgba(0,0,0,0)", "size": 7}
         value = "%{marker.color:.4~g}" if lying else _("on no valid path")
@@ -99,10 +101,6 @@ def _states(trellis: Lattice, reachable: NDArray[np.bool_], quantity: Quantity, 
     return traces
 
 
-def _quantity(quantity: Quantity) -> str:
-    return {"gamma": _("P(state | target)"), "alpha": "ln α", "beta": _("ln backward α")}[quantity]
-
-
 def _edges(trellis: Lattice, reachable: NDArray[np.bool_], *, skips: bool) -> tuple[list[float | None], list[float | None]]:
     """Line segments between states on valid paths, parted by None."""
     x: list[float | None] = []
@@ -116,8 +114,3 @@ def _edges(trellis: Lattice, reachable: NDArray[np.bool_], *, skips: bool) -> tu
                         x += [t, t + 1, None]
                         y += [source, s, None]
     return x, y
-
-
-def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
-    finite = values[np.isfinite(values)]
-    return (float(finite.min()), float(finite.max())) if len(finite) and finite.min() < finite.max() else (-1.0, 0.0)

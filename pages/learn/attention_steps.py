@@ -1,4 +1,4 @@
-"""Attention step by step: words to Q, K, V, to scores, to weights, to a mixture, to heads side by side, all with numbers."""
+"""Attention step by step: words to Q, K, V, to scores, weights, a mixture, heads side by side, all with numbers; and the cost."""
 
 from __future__ import annotations
 
@@ -10,23 +10,31 @@ from typing import Annotated, Any, Final
 import streamlit as st
 
 from core.explain.summaries import strongest
-from core.figures.learn.attention_steps import row_bars
+from core.figures.learn.attention_steps import grouped_bars, growth_figure, row_bars
 from core.figures.matrix import Matrix
-from core.lecture import attention_steps, tokens
-from core.lecture.attention_steps import Mask, Steps, concatenate_heads
+from core.lecture import attention_steps, cost, cost_count, tokens
+from core.lecture.attention_steps import Mask, Role, Steps, concatenate_heads
 from core.lecture.moved import Moved
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.trained_head import HEAD, LAYER, POINTED, trained_head
-from pages.learn import attention_cost, attention_roles, frame, matrix_editor
-from pages.learn.attention_roles import MAP, SENTENCE, WIDTH
-from pages.learn.frame import Dial, Worked, passage, tex, tex_matrix, tex_row
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, word_matrix, written
+from pages.learn import frame, lesson_page, matrix_editor
+from pages.learn.frame import Dial, Worked, choice, passage, slider, stops, tex, tex_matrix, tex_row
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, word_matrix, written
 from pages.learn.what_moved import Followed
-from pages.shared import url_state
-from pages.shared.language import _, number, percent
+from pages.shared import controls, url_state
+from pages.shared.language import N_, _, number, percent, significant, size
+from pages.shared.stat_strip import Stat
 
+SENTENCE: Final = N_("the cat sat on the mat")
+WIDTH: Final = 4
+MAP: Final[Mapping[str, Any]] = {"signed": False, "top": 1.0}
+"""A matrix of attention weights."""
+TOKENS: Final = (4, 8, 12, 16, 24, 32, 50, 64, 100, 128, 197, 256, 512, 1024, 2048, 4096, 8192)
+WIDTHS: Final = (16, 32, 40, 64, 96, 128, 144, 256, 512, 768, 1280, 2048)
+HEADS: Final = (1, 2, 4, 8)
+"""Every number of heads divides every width."""
 TEMPERATURES: Final = (0.05, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 5.0, 10.0, 50.0)
 KEYS: Final = {"X": "tx", "W_Q": "twq", "W_K": "twk", "W_V": "twv"}
 """URL parameter of each matrix's edits."""
@@ -55,8 +63,8 @@ class Attended:
     """A trained head on its sentence; the fields are the dials, the query counted from 0."""
 
     q: Annotated[int, Dial(_("Query"), pick_query, lambda index, values: names_of(values)[index], reads=True)]
-    t: Annotated[float, frame.stops(_("Temperature") + " τ", TEMPERATURES, key="t", default=1.0)]
-    mask: Annotated[Mask, frame.choice(_("Mask"), masks(), key="mask")]
+    t: Annotated[float, stops(_("Temperature") + " τ", TEMPERATURES, key="t", default=1.0)]
+    mask: Annotated[Mask, choice(_("Mask"), masks(), key="mask")]
     heads: int = 1
 
     @cached_property
@@ -75,8 +83,16 @@ class Attended:
         return self.drawn | {name: matrix_editor.edited(self.drawn[name], key=key) for name, key in KEYS.items()}
 
     def notes(self, part: str) -> list[str]:
-        """The part's passage, and the origin of the numbers."""
-        return [passage("attention_steps", part), about_the_head(self.steps.weights[0])]
+        """The part's passage, the origin of the numbers, and how near these weights are to those of the whole head."""
+        head = trained_head()
+        at_start = min(head.whole[head.tokens.index(word), 0] for word in ("cat", "milk", "thirsty"))
+        origin = passage("attention_steps", "trained").format(
+            layer=number(LAYER),
+            head=number(HEAD),
+            off=number(head.deviation(self.steps.weights[0]), 2),
+            share=percent(at_start, 0),
+        )
+        return [passage("attention_steps", part), origin]
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -120,7 +136,7 @@ class ManyHeads(Attended):
     """Several heads on the reader's words, with numbers drawn at random."""
 
     words: Annotated[str, frame.words(_("Words, with blanks between"), _(SENTENCE), key="words", short=_("Words"))]
-    heads: Annotated[int, frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)]
+    heads: Annotated[int, choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)]
 
     @cached_property
     def edited(self) -> dict[str, Any]:
@@ -347,13 +363,177 @@ def multi_head(it: ManyHeads) -> PartView:
     )
 
 
-def about_the_head(weights: Any) -> str:
-    """The origin of the trained head's numbers, and how near these weights are to those of the whole head."""
-    head = trained_head()
-    at_start = min(head.whole[head.tokens.index(word), 0] for word in ("cat", "milk", "thirsty"))
-    return passage("attention_steps", "trained").format(
-        layer=number(LAYER), head=number(HEAD), off=number(head.deviation(weights), 2), share=percent(at_start, 0)
+def words() -> list[str]:
+    """The sentence's words, each different."""
+    return tokens.unique_names(tokens.split_words(_(SENTENCE)))
+
+
+def role_names() -> dict[str, str]:
+    """Each role of a word, by its name on the page."""
+    return {"v": _("the value"), "k": _("the key"), "q": _("the query")}
+
+
+def roles(
+    role: Annotated[Role, choice(_("Multiply"), role_names(), key="role")],
+    word: Annotated[int, choice(_("Word"), dict(zip("012345", words(), strict=True)), key="role_word", default="1", value=int)],
+    factor: Annotated[float, slider(_("Factor"), -3.0, 3.0, key="role_factor", default=2.0, step=0.5)],
+) -> PartView:
+    """One word's query, key or value is made longer: which numbers move."""
+    names = words()
+    x, weights = tokens.embed(tokens.split_words(_(SENTENCE)), WIDTH), attention_steps.random_weights(WIDTH)
+    looks, output = attention_steps.role_study(x, weights, role=role, word=word, factor=factor)
+    bars = grouped_bars(
+        {_("before"): output.before[word], _("afterwards"): output.after[word]},
+        x_title=_("Channel"),
+        y_title=_("Output of this word"),
     )
+    untouched = _("Values take no part in relevance: the weights changed by {value}.").format(value=written(looks.largest, -1))
+    note = _("{what} of “{word}” times {factor}")
+    return PartView(
+        equation=Worked(
+            r"Z = AV, \qquad A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right)",
+            rf"\begin{{aligned}} \max \lvert \Delta A \rvert &= {tex(looks.largest)} \\ "
+            rf"\max \lvert \Delta Z \rvert &= {tex(output.largest)} \end{{aligned}}",
+            note.format(what=role_names()[role], word=names[word], factor=significant(factor)),
+        ),
+        figure=[
+            [
+                word_matrix(looks.after, _("A afterwards"), "role_weights", names, names, **MAP),
+                word_matrix(looks.after - looks.before, _("A afterwards − A before"), "role_change", names, names),
+            ],
+            plot(bars, "role_output", _("The word's output before and afterwards, channel by channel.")),
+            check(untouched, looks.largest == 0) if role == "v" else None,
+        ],
+        asked=lambda: (_("the largest change of a weight"), looks.largest),
+        notes=[passage("attention_steps", f"role_{role}")],
+    )
+
+
+def setup_names() -> dict[str, str]:
+    """Each configuration's name on the page."""
+    known = {
+        "tlob": _("TLOB, the document's listing"),
+        "tlob-lean": _("TLOB, lean layers"),
+        "tlob-fi2010": "TLOB, FI-2010",
+        "vit": _("ViT, default"),
+        "iiga": _("IIGA, the document's"),
+        "dates": _("Transformer of dates"),
+    }
+    kinds = {"tlob": "TLOB", "vit": "ViT", "iiga": "IIGA", "transformer": "Transformer"}
+    shipped = _("{model} as shipped: {name}")
+    return {
+        code: known.get(code) or shipped.format(model=kinds[setup.config.model], name=code.removeprefix("shipped-"))
+        for code, setup in cost_count.setups().items()
+    }
+
+
+def equations(one: cost.Layer) -> list[Worked]:
+    """Multiply-adds and memory of one layer, and the lengths at which two of their terms are equal."""
+    t, d, n = one.tokens, one.width, one.heads
+    terms = (one.projections, one.scores, one.feed_forward)
+    return [
+        Worked(
+            r"\underbrace{4TD^2}_{Q,K,V,O} + \underbrace{2T^2D}_{QK^\top,\ AV} + \underbrace{8TD^2}_{\text{FFN}}",
+            rf"\begin{{aligned}} & 4 \cdot {t} \cdot {d}^2 + 2 \cdot {t}^2 \cdot {d} + 8 \cdot {t} \cdot {d}^2 \\"
+            rf"&= {' + '.join(tex(term, 0) for term in terms)} \\ &= {tex(one.macs, 0)} \end{{aligned}}",
+            _("multiply-adds of one layer; biases, softmax and norms are no matrix products and not counted"),
+        ),
+        Worked(
+            r"2T^2D = 4TD^2 \Leftrightarrow T = 2D, \qquad 2T^2D = 12TD^2 \Leftrightarrow T = 6D",
+            rf"T = {tex(cost.crossing_attention(d), 0)}, \qquad T = {tex(cost.crossing_layer(d), 0)}",
+            _("the orders O(T²D) and O(TD²) alone would cross at T = D = {d}").format(d=d),
+        ),
+        Worked(
+            r"\underbrace{N T^2}_{A}, \quad \underbrace{T \cdot 4D}_{\text{FFN}}, \qquad T^\ast = \frac{4D}{N}",
+            rf"\begin{{aligned}} {n} \cdot {t}^2 \cdot 4\,\mathrm{{B}} &= \text{{{size(one.maps)}}} \\"
+            rf"{t} \cdot 4 \cdot {d} \cdot 4\,\mathrm{{B}} &= \text{{{size(one.middle)}}} \\"
+            rf"T^\ast &= {tex(cost.crossing_memory(d, n), 1)} \end{{aligned}}",
+            _("float32: four bytes a number. More heads cost no more multiply-adds, but more maps."),
+        ),
+    ]
+
+
+def growth(
+    t: Annotated[int, stops(_("Tokens") + " T", TOKENS, key="layer_t", default=128, short="T")],
+    d: Annotated[int, stops(_("Width D"), WIDTHS, key="layer_d", default=40, short="D")],
+    n: Annotated[int, stops(_("Heads") + " N", HEADS, key="layer_n", default=1, short="N")],
+    setup: Annotated[str, choice(_("Model"), setup_names(), key="setup", widget=st.selectbox)],
+) -> PartView:
+    """Scores against projections and the feed-forward network, with their constants, and a model's own counts."""
+    one, counted = cost.layer(t, d, n), cost_count.layer_macs(t, d, n)
+    terms = {"projections": one.projections, "scores": one.scores, "feed-forward": one.feed_forward}
+    crossings = [cost.crossing_attention(d), cost.crossing_layer(d)]
+    sentence = _("PyTorch counts {counted} in the built layer; the formula says {formula}.")
+    return PartView(
+        equation=equations(one),
+        figure=[
+            plot(
+                growth_figure(d, at=t),
+                "cost_growth",
+                _("Multiply-adds of scores, projections and feed-forward network along T, and where the lines cross."),
+            ),
+            stats(
+                Stat(name=_("Scores"), value=percent(one.scores / one.macs)),
+                Stat(name=_("Projections"), value=percent(one.projections / one.macs)),
+                Stat(name=_("Feed-forward"), value=percent(one.feed_forward / one.macs)),
+            ),
+            check(sentence.format(counted=number(counted), formula=number(one.macs)), counted == one.macs),
+        ],
+        more=model_counts(setup),
+        asked=lambda: (_("the share of the scores in the multiply-adds"), one.scores / one.macs),
+        notebook_values=lambda: {
+            "T": t,
+            "D": d,
+            "N": n,
+            **on_screen(terms | {"counted": counted, "crossings": crossings, "maps": one.maps, "middle": one.middle}),
+        },
+    )
+
+
+def model_counts(code: str) -> list[Item]:
+    """One model, a row a module, counted in the built model (D4, D7)."""
+    setups = cost_count.setups()
+    counting = controls.counted((code, "tlob", "tlob-lean"), _("Counting each model's multiply-adds…"))
+    counted, listed, lean = (cost_count.count(setups[one].config, setups[one].tokens) for one in counting)
+    strip = stats(
+        Stat(name=_("Parameters"), value=number(counted.parameters), note=size(cost.BYTES * counted.parameters)),
+        Stat(
+            name=_("Multiply-adds"),
+            value=millions(counted.macs),
+            note=_("one sample; {flops} FLOPs").format(flops=millions(2 * counted.macs)),
+        ),
+        Stat(name=_("Attention maps"), value=number(counted.maps), note=size(cost.BYTES * counted.maps)),
+    )
+    rows = [
+        {
+            _("Module"): row.module,
+            _("Shapes: in → out, map"): " → ".join(", ".join(map(str, shape)) for shape in row.shapes) or "–",
+            _("Parameters, counted"): row.parameters,
+            _("Share of the parameters"): percent(row.parameters / counted.parameters, 2),
+            _("MACs, counted"): row.macs,
+        }
+        for row in counted.rows
+    ]
+    localized = {
+        name: st.column_config.NumberColumn(format="localized") for name in (_("Parameters, counted"), _("MACs, counted"))
+    }
+    weighs = _(
+        "TLOB as its document lists it has {parameters} parameters and takes {macs} MACs a window; with one projection each, "
+        "{lean} and {lean_macs} (D4, D7)."
+    ).format(
+        parameters=number(listed.parameters),
+        macs=millions(listed.macs),
+        lean=number(lean.parameters),
+        lean_macs=millions(lean.macs),
+    )
+    heading = f"**{setup_names()[code]}.** {passage('attention_steps', 'cost_of_a_model')}"
+    counts = lesson_page.table(rows, height="content", column_config=localized)
+    return [lesson_page.markdown(heading), strip, lesson_page.caption(weighs), counts]
+
+
+def millions(count: int) -> str:
+    """A count as people read it: 62.1 M."""
+    return f"{significant(count / 1e6, 3)} M"
 
 
 render(
@@ -366,8 +546,8 @@ render(
             Part("softmax", "3 · Softmax", softmax, first="t"),
             Part("sum", _("4 · Weighted sum"), weighted, first="q"),
             Part("heads", f"5 · {_('Heads')}", multi_head, first="heads", dials=("words", "q", "t", "mask", "heads")),
-            Part("cost", _("6 · Cost"), attention_cost.growth, "cost_dial"),
-            Part("roles", _("What Q, K and V are"), attention_roles.roles, "role_dial"),
+            Part("cost", _("6 · Cost"), growth, "cost_dial"),
+            Part("roles", _("What Q, K and V are"), roles, "role_dial"),
         ],
         "iiga-equations 1, 5.1–5.7, 14; vit-report 2.2, 4; sequence-modelling; attention-notebook; "
         "tlob-architecture 6.1–6.3; D4, D7, D16, D20",

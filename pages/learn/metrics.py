@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any, Final
 
-import pandas as pd
 import streamlit as st
 
 from core.figures import metrics as figures
@@ -17,9 +16,9 @@ from core.lecture.shown_digits import significant_needed
 from core.messages import BadValue, Message, Refusal
 from core.signs import metrics
 from core.signs.edits import Edit, edit_table
-from core.signs.metrics import Sentence, WordErrors
+from core.signs.metrics import Sentence
 from pages.learn.frame import Dial, Elsewhere, Worked, choice, passage, slider, tex_significant
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, markdown, plot, render, stats, table
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, Show, caption, markdown, plot, render, stats, table
 from pages.shared import url_state
 from pages.shared.language import N_, _, number, percent
 from pages.shared.stat_strip import Stat
@@ -133,22 +132,7 @@ ORDERS: Final = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_O
 """The longest n-grams that are counted."""
 
 
-def error_stats(errors: WordErrors) -> list[Stat]:
-    """The rate and its counts."""
-    return [
-        Stat(
-            name="WER",
-            value=_("undefined") if errors.rate is None else percent(errors.rate),
-            note=f"(S + D + I) / N = {number(errors.errors)} / {number(errors.words)}",
-        ),
-        Stat(name=_("Substitutions S"), value=number(errors.substitutions)),
-        Stat(name=_("Deletions D"), value=number(errors.deletions)),
-        Stat(name=_("Insertions I"), value=number(errors.insertions)),
-        Stat(name=_("Words") + " N", value=number(errors.words)),
-    ]
-
-
-def alignment_table(steps: Sequence[Edit], reference: Sequence[str], hypothesis: Sequence[str]) -> None:
+def alignment(steps: Sequence[Edit], reference: Sequence[str], hypothesis: Sequence[str]) -> Show:
     """One row a step, in reading order."""
     kinds = {
         "equal": _("equal"),
@@ -164,11 +148,8 @@ def alignment_table(steps: Sequence[Edit], reference: Sequence[str], hypothesis:
         }
         for step in steps
     ]
-    if not rows:
-        st.caption(_("Both sentences are empty: there is nothing to align."))
-        return
-    table = pd.DataFrame(rows)
-    st.dataframe(table, hide_index=True, height=min(38 + 35 * len(table), 320))
+    nothing = _("Both sentences are empty: there is nothing to align.")
+    return table(rows, height=min(38 + 35 * len(rows), 320)).show if rows else caption(nothing)
 
 
 def edits(
@@ -185,7 +166,7 @@ def edits(
         else "",
         "" if errors.rate is not None else _("Without words in the reference the rate divides by zero: it is undefined."),
     )
-    aligned = partial(alignment_table, steps, *it.pair)
+    aligned = alignment(steps, *it.pair)
     drawn: list[Item] = [caption(it.too_long), aligned]
     notes: list[str | Message] = []
     if not it.too_long:
@@ -201,7 +182,20 @@ def edits(
         notes = [entry, figures.about_entry(values, *it.pair, place)]
     return PartView(
         equation=worked,
-        figure=[*drawn, stats(*error_stats(errors))],
+        figure=[
+            *drawn,
+            stats(
+                Stat(
+                    name="WER",
+                    value=_("undefined") if errors.rate is None else percent(errors.rate),
+                    note=f"(S + D + I) / N = {number(errors.errors)} / {number(errors.words)}",
+                ),
+                Stat(name=_("Substitutions S"), value=number(errors.substitutions)),
+                Stat(name=_("Deletions D"), value=number(errors.deletions)),
+                Stat(name=_("Insertions I"), value=number(errors.insertions)),
+                Stat(name=_("Words") + " N", value=number(errors.words)),
+            ),
+        ],
         notes=[*notes, passage("metrics", "edits")],
         more=[markdown(passage("metrics", "corpus"))],
         asked=None if errors.rate is None else lambda: (_("the word error rate"), float(errors.rate or 0)),
