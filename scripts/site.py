@@ -94,7 +94,7 @@ def book() -> AttentionScene:
     window = windows.window(windows.first, predictor=DEFAULT)
     answered = cached_results.answer(window)
     head = answered.predictor.head(*HEAD)
-    return attention_scene.scene_of(window, answered, Explained(head, answered.likeliest[head]), moves=False)
+    return attention_scene.scene_of(window, answered, Explained(head, answered.likeliest[head]))
 
 
 def film() -> AttentionScene:

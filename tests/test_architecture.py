@@ -22,7 +22,6 @@ CODE = [
 SHARED = {
     "core.files",
     "core.messages",
-    "core.npz",
     "core.once",
     "core.picture_headers",
     "core.store",
@@ -37,7 +36,6 @@ ALLOWED = {
     "core.device": set[str](),
     "core.files": set[str](),
     "core.messages": set[str](),
-    "core.npz": {"core.messages"},
     "core.once": set[str](),
     "core.picture_headers": {"core.messages"},
     "core.store": set[str](),

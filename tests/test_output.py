@@ -33,7 +33,7 @@ def test_the_browser_is_one_workers_and_each_other_file_one() -> None:
     scopes = {
         "tests/browser/test_live.py::test_a": "tests/browser",
         "tests/browser/test_shell.py::test_b[page]": "tests/browser",
-        "tests/core/test_npz.py::test_c[tests/browser/x]": "tests/core/test_npz.py",
+        "tests/core/test_once.py::test_c[tests/browser/x]": "tests/core/test_once.py",
     }
     assert {nodeid: ByFile.scope(nodeid) for nodeid in scopes} == scopes
 

@@ -1,19 +1,15 @@
 """Windows of the book that are kept: frozen from a feed, or cut from a recording.
 
-The newest few hundred frozen windows stay in memory as long as the process runs; an .npz file has one with what was
-computed from it.
+The newest few hundred frozen windows stay in memory as long as the process runs.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core import npz
 from core.market.book import FEATURES, STEP_MS, BookRows, FloatArray, first_fault
 from core.market.grid import segments
 from core.messages import Refusal
@@ -156,9 +152,3 @@ class RecordedWindows:
 
     def _at(self, second: float) -> int:
         return max(0, int(np.searchsorted(self._seconds, second + STEP_MS / 2e3, side="right")) - 1)
-
-
-def to_npz(window: FrozenWindow, extra: Mapping[str, NDArray[Any]] | None = None) -> bytes:
-    """A window as the bytes of an .npz file, with any extra arrays (maps, attributions) beside it."""
-    text = {"market": np.array(window.market), "predictor": np.array(window.predictor)}
-    return npz.to_bytes({"timestamps": window.timestamps, "levels": window.levels, **text, **(extra or {})})

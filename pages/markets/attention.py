@@ -9,10 +9,9 @@ import streamlit as st
 from core.checkpoints import CheckpointError
 from core.explain.attribution import GradientError, Report
 from core.explain.erasing import Needed
-from core.market.windows import FrozenWindow, WindowError, to_npz
+from core.market.windows import FrozenWindow, WindowError
 from core.models.tlob import CLASSES
 from pages.markets import attention_inputs, attention_scene, attention_window, cached_results
-from pages.markets.attention_inputs import Explained
 from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import WindowAnswer
 from pages.markets.class_names import class_names, unknown_market
@@ -67,20 +66,15 @@ def draw(source: WindowSource) -> None:
         return
     load_ahead(cached_results.predictor_of, cached_results.model_names())
     explained = attention_inputs.pick(answered)
-    moves = attention_window.every_s(source) is not None
-    hidden = () if moves else tuple(erased.rubbed_out(RUBBED_OUT, len(window), of=window.id))
+    hidden = tuple(erased.rubbed_out(RUBBED_OUT, len(window), of=window.id))
     rest = cached_results.answer(window, hidden) if hidden else answered
-    scene = attention_scene.scene_of(window, rest, explained, moves=moves, hidden=hidden)
+    scene = attention_scene.scene_of(window, rest, explained, hidden)
     line.markdown(f"**{scene.answer}**")
+    without = change(window, answered, rest, explained.head, hidden)
     with stage:
-        if moves:
-            attention_view(scene, key="light")
-        else:
-            without = change(window, answered, rest, explained.head, hidden)
-            scene = replace(scene, corner=without.corner())
-            attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
-            if hidden:
-                without.draw(partial(needed, window, answered, explained.head))
+        attention_view(replace(scene, corner=without.corner()), key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
+        if hidden:
+            without.draw(partial(needed, window, answered, explained.head))
     unknown_market(answered.entry, window.predictor)
     views = {"reading": _("How to read this page"), "inputs": _("Inputs one by one"), "truth": _("Is it telling the truth?")}
     view = url_state.choice(st.segmented_control, _("Below"), views, key="view", required=True)
@@ -91,29 +85,8 @@ def draw(source: WindowSource) -> None:
     else:
         st.markdown(prose("attention_weights"))
         st.markdown(prose("attention_reading"))
-    downloads(window, answered, source, explained)
-
-
-def downloads(window: FrozenWindow, answered: WindowAnswer, source: WindowSource, explained: Explained) -> None:
-    """The window with every number that was computed from it, as a file, and a link to it."""
-
-    def arrays() -> bytes:
-        try:
-            attribution = {"attribution": cached_results.attribute(window, *explained).values}
-        except GradientError:
-            attribution = {}
-        return to_npz(window, answered.maps | {"probabilities": answered.probabilities} | attribution)
-
-    with st.container(horizontal=True):
-        controls.download_bytes(
-            _("Window and all arrays (.npz)"),
-            arrays,
-            key="attention_npz",
-            filename=f"window-{window.id}.npz",
-            mime="application/octet-stream",
-        )
-        note = _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
-        controls.link_to_view(note if source.kind == "frozen" else "")
+    note = _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
+    controls.link_to_view(note if source.kind == "frozen" else "")
 
 
 heading, picker = st.columns([3, 2], vertical_alignment="center")
@@ -127,4 +100,4 @@ with picker:
         st.stop()
 if picked is None:
     st.stop()
-st.fragment(draw, run_every=attention_window.every_s(picked))(picked)
+st.fragment(draw)(picked)

@@ -34,13 +34,10 @@ def titles(names: Mapping[str, Any]) -> dict[str, str]:
     return layers | rolled | {"gradients": _("Integrated gradients"), "moments": _("Rollout to the answer")}
 
 
-def scene_of(
-    window: FrozenWindow, answered: WindowAnswer, explained: Explained, *, moves: bool, hidden: tuple[int, ...] = ()
-) -> AttentionScene:
+def scene_of(window: FrozenWindow, answered: WindowAnswer, explained: Explained, hidden: tuple[int, ...] = ()) -> AttentionScene:
     """The window on the stage, lit by what counted for the answer.
 
     Args:
-        moves: whether the window is one of many in a row: then the moments are lit by rollout, which costs nothing.
         hidden: moments that are rubbed out, without which it was answered.
     """
     predictor = answered.predictor
@@ -50,11 +47,10 @@ def scene_of(
         for name in answered.layers(kind)
     ]
     measures: dict[str, Any] = {}
-    if not moves:
-        try:
-            measures["gradients"] = cached_results.attribute(window, *explained, hidden=hidden).values
-        except GradientError as error:
-            controls.error_box(error, remedy=_("Choose another source or another model."))
+    try:
+        measures["gradients"] = cached_results.attribute(window, *explained, hidden=hidden).values
+    except GradientError as error:
+        controls.error_box(error, remedy=_("Choose another source or another model."))
     rolled = answered.maps[f"{cached_results.ROLLOUT} {TIME}"][0]
     measures["moments"] = evidence.pooled_rows(rolled, predictor.config.pooling)
     stage = BookStage(

@@ -19,8 +19,6 @@ from pages.shared.language import _
 
 SECOND: Final = "second"
 """Key of the place in the recording."""
-PLAYING: Final = "attention:playing"
-TICK_S: Final = 0.5
 STRIDE_S: Final = 1.0
 
 
@@ -52,10 +50,8 @@ def pick_source() -> WindowSource | None:
         kind = url_state.choice(st.segmented_control, _("Window from"), kinds, key="window", required=True)
         if kind != "frozen":
             url_state.remember("frozen", None)
-        picked = _pick_recording() if kind == "recording" else _pick_frozen()
+        picked = (recorded_choice.pick_one(), "") if kind == "recording" else _pick_frozen()
         model = _pick_model(picked[1] if picked else "")
-    if kind != "recording":
-        st.session_state[PLAYING] = False
     cached_results.predictor_of(model)
     return WindowSource(kind=kind, name=picked[0], model=model) if picked else None
 
@@ -83,10 +79,6 @@ def _pick_model(frozen_with: str) -> str:
     if len(names) < 2:
         return names[0] if names else DEFAULT
     return url_state.choice(st.selectbox, _("Model"), {name: name for name in names}, key="model", default=frozen_with or DEFAULT)
-
-
-def _pick_recording() -> tuple[str, str] | None:
-    return recorded_choice.pick_one(), ""
 
 
 def _pick_frozen() -> tuple[str, str] | None:
@@ -118,11 +110,6 @@ def current(source: WindowSource) -> FrozenWindow | None:
     return replace(window, predictor=source.model) if window else None
 
 
-def every_s(source: WindowSource) -> float | None:
-    """Seconds after which the page's fragment reruns by itself; None where it does not."""
-    return TICK_S if source.kind == "recording" and st.session_state.get(PLAYING) else None
-
-
 # -- a recording ----------------------------------------------------------------------------------------------------------
 
 
@@ -147,19 +134,11 @@ def _recorded(source: WindowSource) -> FrozenWindow | None:
     return windows.window(second, predictor=source.model)
 
 
-def _play(wanted: bool) -> None:
-    st.session_state[PLAYING] = wanted
-
-
 def _place(windows: RecordedWindows) -> float:
-    """Play, step buttons and slider; returns the second to show."""
-    playing = bool(st.session_state.get(PLAYING))
-    if playing:
-        _move(windows, STRIDE_S)
+    """Step buttons and slider; returns the second to show."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         args = (windows, -STRIDE_S), (windows, STRIDE_S)
         st.button(_("Step back"), icon=":material/skip_previous:", key="attention:back", on_click=_move, args=args[0])
-        controls.play_button(playing, _play, key="attention")
         st.button(_("Next step"), icon=":material/skip_next:", key="attention:forward", on_click=_move, args=args[1])
         chosen = url_state.slider(
             _("Second of the recording at which the window ends"),
@@ -167,7 +146,6 @@ def _place(windows: RecordedWindows) -> float:
             windows.last,
             key=SECOND,
             default=windows.first,
-            linked=not playing,  # a URL that moved twice a second would bury the browser's history
             step=STEP_MS / 1e3,
             format="%.2f s",
             width="stretch",

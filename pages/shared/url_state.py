@@ -107,11 +107,10 @@ def _wanted(key: str, read: Callable[[str], Any], fits: Callable[[Any], bool], d
     return next((one for one in (state.get(key), state.get(f"{key}:kept")) if fits(one)), default)
 
 
-def _keep(key: str, value: Any, text: str | None, *, linked: bool = True) -> None:
+def _keep(key: str, value: Any, text: str | None) -> None:
     """Keep a value for when the page is opened again, and in the URL its text, None where it is the default."""
     st.session_state[f"{key}:kept"] = value
-    if linked:
-        remember(key, text)
+    remember(key, text)
     st.session_state[f"{key}:seen"] = st.query_params.get(key)
 
 
@@ -122,24 +121,22 @@ def slider(
     *,
     key: str,
     default: Number,
-    linked: bool = True,
     widget: Callable[..., Any] = st.slider,
     **arguments: Any,
 ) -> Number:
-    """A slider that code can move (a click on a plot, a recording that plays), kept in the URL and across pages.
+    """A slider that code can move (a click on a plot, a button), kept in the URL and across pages.
 
     Streamlit's own binding needs the default at the widget, and warns where the session's state has a value besides. To move
     it, set `st.session_state[key]` before it is drawn.
 
     Args:
         key: of the widget and of the URL parameter. default: stays out of the URL.
-        linked: False leaves the URL alone for now, while something plays.
         arguments: for the widget.
     """
     value: Any = _wanted(key, lambda text: real_number(text, None), _is_number, default)
     st.session_state[key] = min(max(type(low)(value), low), high)
     chosen: Number = widget(label, low, high, key=key, **arguments)
-    _keep(key, chosen, None if chosen == default else f"{chosen:.10g}", linked=linked)
+    _keep(key, chosen, None if chosen == default else f"{chosen:.10g}")
     return chosen
 
 

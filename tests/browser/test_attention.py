@@ -1,15 +1,12 @@
-"""The attention page in a browser: links, clicks, play, and a window's way from the live page to a file."""
+"""The attention page in a browser: links, clicks, steps, and a window's way from the live page."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.market.windows import FrozenWindow
 from tests.browser.conftest import GO, NewPage, SamePage
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
@@ -51,18 +48,17 @@ def test_both_kinds_of_map_are_on_the_first_screen_and_a_moment_lights_the_other
     assert "/attention?second=100" in attention.url
 
 
-def test_playing_moves_the_book_and_keeps_the_square_that_was_chosen(attention: Page) -> None:
+def test_a_step_moves_the_book_and_keeps_the_square_that_was_chosen(attention: Page) -> None:
     attention.locator('.attention-square[data-layer="time-to-time 1"]').click()
     attention.wait_for_url(re.compile("light="), timeout=PATIENCE_MS)
     before = answer(attention)
-    attention.get_by_role("button", name="Play").click()
+    attention.get_by_role("button", name="Next step").click()
     expect(attention.locator(ANSWER).first).not_to_have_text(before, timeout=PATIENCE_MS)
-    attention.get_by_role("button", name="Pause").click()
-    attention.wait_for_url(re.compile(r"second=1(0[1-9]|[1-9]\d)"), timeout=PATIENCE_MS)
+    attention.wait_for_url(re.compile("second=101"), timeout=PATIENCE_MS)
     expect(attention.locator(STAGE)).to_have_attribute("data-layer", "time-to-time 1", timeout=PATIENCE_MS)
 
 
-def test_the_newest_window_of_a_feed_is_frozen_and_goes_to_a_file(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+def test_the_newest_window_of_a_feed_is_frozen(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/live")
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)
     rows = "document.querySelector('.terminal').terminal.store.rows"
@@ -70,17 +66,6 @@ def test_the_newest_window_of_a_feed_is_frozen_and_goes_to_a_file(new_page: NewP
     page.get_by_role("link", name="Freeze this window").click()
     page.wait_for_url(re.compile(r"/attention\?.*frozen=[0-9a-f]{12}"), timeout=PATIENCE_MS)
     page.wait_for_selector(STAGE, timeout=PATIENCE_MS)
-    name = re.search("frozen=([0-9a-f]{12})", page.url)
-    with page.expect_download(timeout=PATIENCE_MS) as download:
-        page.get_by_role("button", name="Window and all arrays").click()
-    file = tmp_path / "window.npz"
-    download.value.save_as(file)
-    with np.load(file, allow_pickle=False) as arrays:
-        book = {name: arrays[name] for name in ("timestamps", "levels")}
-        window = FrozenWindow(**book, market=str(arrays["market"]), predictor=str(arrays["predictor"]))
-        assert name is not None and window.id == name[1]
-        assert arrays["time-to-time 1"].shape[-2:] == (len(window), len(window))
-        np.testing.assert_allclose(arrays["probabilities"].sum(axis=-1), 1, atol=1e-5)
 
 
 OPTIONS_WITHIN_THEIR_ROWS = """

@@ -1,6 +1,4 @@
-"""Frozen windows: what they refuse, what a file has of them, and which rows of a recording can end one."""
-
-import io
+"""Frozen windows: what they refuse, and which rows of a recording can end one."""
 
 import numpy as np
 import pytest
@@ -8,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.market.book import BookRows
-from core.market.windows import FrozenWindow, RecordedWindows, WindowError, cut, to_npz, window_ends
+from core.market.windows import FrozenWindow, RecordedWindows, WindowError, cut, window_ends
 from tests.core.market.helpers import random_book, with_hole
 
 
@@ -18,19 +16,6 @@ def rows(count: int, seed: int = 0) -> BookRows:
 
 def window(count: int = 12, seed: int = 0) -> FrozenWindow:
     return cut(rows(count, seed), count - 1, count, market="live/binance/BTC/USDT", predictor="tlob")
-
-
-def test_a_file_has_the_window_and_what_was_computed_from_it():
-    one, extra = window(), {"time-to-time 1": np.eye(12, dtype=np.float32)}
-    with np.load(io.BytesIO(to_npz(one, extra)), allow_pickle=False) as arrays:
-        again = FrozenWindow(
-            timestamps=arrays["timestamps"],
-            levels=arrays["levels"],
-            market=str(arrays["market"]),
-            predictor=str(arrays["predictor"]),
-        )
-        assert again == one
-        np.testing.assert_array_equal(arrays["time-to-time 1"], extra["time-to-time 1"])
 
 
 def test_bad_content_is_named():

@@ -70,18 +70,6 @@ def test_steps_move_and_the_url_follows() -> None:
     assert ends(49) in words(app) and app.query_params["second"] == "49"
 
 
-def test_playing_moves_without_touching_the_url() -> None:
-    app = opened(second="50")
-    app.button(key="attention:play").click().run()
-    assert ends(51) in words(app)
-    app.run()
-    assert ends(52) in words(app) and app.query_params["second"] == "50"
-    app.button(key="attention:pause").click().run()
-    paused = app.slider(key="second").value
-    app.run()
-    assert app.slider(key="second").value == paused and app.query_params["second"] == f"{paused:g}"
-
-
 def test_a_frozen_window_is_shown_by_its_link() -> None:
     window = frozen()
     app = opened(frozen=STORE.keep(window))

@@ -205,8 +205,7 @@ def sliders() -> None:
 
     st.button("Jump", on_click=jump)
     if not st.session_state.get("away"):
-        linked = not st.session_state.get("playing")
-        place = url_state.slider("Place", 0.0, 99.75, key="place", default=10.0, linked=linked, step=0.25)
+        place = url_state.slider("Place", 0.0, 99.75, key="place", default=10.0, step=0.25)
         count = url_state.slider("Count", 1, 40, key="count", default=1)
         st.text(f"{place!r} {count!r}")
 
@@ -227,17 +226,6 @@ def test_another_link_moves_a_slider_in_the_same_visit() -> None:
     app = opened({"place": "42.75"})
     app.query_params["place"] = "5"
     assert shown(app.run()) == "5.0 1"
-
-
-def test_while_something_plays_the_url_is_left_alone() -> None:
-    app = opened({"place": "42.75"})
-    app.session_state["playing"] = True
-    app.session_state["place"] = 60.0
-    app.run()
-    assert shown(app) == "60.0 1" and app.query_params == {"place": "42.75"}
-    app.session_state["playing"] = False
-    app.run()
-    assert shown(app) == "60.0 1" and app.query_params == {"place": "60"}
 
 
 def test_the_place_is_kept_while_another_page_is_shown() -> None:
