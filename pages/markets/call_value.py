@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.market.answers.recalibration import EXPERTS, AdaptiveHead
 from core.market.session import MarketSession
-from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.markets.live_controls import horizon_name
 from pages.shared import controls, url_state
 from pages.shared.language import _, moment, number, percent
 
@@ -22,9 +22,10 @@ USUAL_FEE: Final = 10.0
 """Basis points: Binance's regular taker fee on spot, 0.10 % (docs/value.md)."""
 
 
-def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
+def show_calls(session: MarketSession, head: int, zone: str = "UTC") -> None:
     """The calls of a day at most that a taker would have traded on, newest first: outcome, probability and worth of each."""
-    st.header(_("Newest calls, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    horizon = horizon_name(session.predictor.heads[head][1])
+    st.header(_("Newest calls, {horizon} ahead").format(horizon=horizon), anchor=False)
     before = fee_chosen()
     fee = url_state.slider(
         _("Taker's fee of a fill, basis points"),
@@ -39,7 +40,7 @@ def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") 
     if fee != before:
         st.session_state[FEE_CHOSEN] = fee
         st.rerun()  # the screen above shows a result after this fee
-    calls = session.traded_calls(choices.head)
+    calls = session.traded_calls(head)
     if calls.empty:
         controls.notice("empty", _("Nothing has been called and traded yet."))
         return
@@ -61,9 +62,7 @@ def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") 
         column_config={worth: st.column_config.NumberColumn(format="%.2f")},
     )
     st.caption(_("One call at a time: while a trade on one is open, the next are passed over."))
-    controls.download_table(
-        _("These calls"), lambda: session.traded_calls(choices.head), key="traded_calls", filename="traded-calls"
-    )
+    controls.download_table(_("These calls"), lambda: session.traded_calls(head), key="traded_calls", filename="traded-calls")
 
 
 def fee_chosen() -> float:
@@ -72,10 +71,10 @@ def fee_chosen() -> float:
     return float(st.session_state.get(FEE_CHOSEN, min(max(linked, 0.0), MAX_FEE)))
 
 
-def describe_recalibration(session: MarketSession, choices: ViewChoices) -> None:
-    """Says which label threshold the chosen head's outcomes are by, and whom its recalibrated probabilities follow."""
-    head = session.adaptive(choices.head)
-    st.caption(_describe_threshold(head, session.entry.alphas[choices.head]))
+def describe_recalibration(session: MarketSession, index: int) -> None:
+    """Says which label threshold a head's outcomes are by, and whom its recalibrated probabilities follow."""
+    head = session.adaptive(index)
+    st.caption(_describe_threshold(head, session.entry.alphas[index]))
     st.caption(_describe_weights(dict(zip(EXPERTS, head.weights, strict=True))))
 
 

@@ -24,7 +24,7 @@ from pages.markets import (
     watched_feeds,
 )
 from pages.markets.class_names import unknown_market
-from pages.markets.live_controls import TerminalChoices, ViewChoices
+from pages.markets.live_controls import TerminalChoices
 from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _
 
@@ -59,8 +59,7 @@ def main() -> None:
         st.stop()
     with bar:
         live_controls.playback([session])
-        choices = live_controls.pick_head(predictor)
-        view = live_controls.pick_view(choices, session.feed)
+        view = live_controls.pick_view(*live_controls.pick_head(predictor), session.feed)
         live_model.pick()
         live_controls.link(session)
     if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
@@ -68,14 +67,14 @@ def main() -> None:
     ):
         hub().restart(session.feed.key, session)
         st.rerun()
-    _screen(session, source, choices, view)
+    _screen(session, source, view)
     with st.container(key="livelevers"):
         live_controls.simulation_settings(session.feed)
     if not controls.presenting():
         unknown_market(session.entry, str(predictor.card["name"]))
         _actions(session, start)
-        _below(session, choices, view)
-        live_model.draw_model(predictor, session.entry, choices)
+        _below(session, view)
+        live_model.draw_model(predictor, session.entry, view.head)
 
 
 def _session(source: MarketSource, start: Callable[[], MarketSession], predictor: Predictor) -> MarketSession:
@@ -93,10 +92,10 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
     return session
 
 
-def _screen(session: MarketSession, source: MarketSource, choices: ViewChoices, view: TerminalChoices) -> None:
+def _screen(session: MarketSession, source: MarketSource, view: TerminalChoices) -> None:
     def commanded(name: str, value: Any) -> None:
         """A key or a press on the screen."""
-        live_controls.carry_out(session, name, value, choices.heads_of_label)
+        live_controls.carry_out(session, name, value, view.heads)
 
     venue = pane_markets.symbol_and_venue(source)[1]
     terminal.draw_terminal(session, view, venue=venue, viewer=streamlit_private.tab(), on_command=commanded)
@@ -119,7 +118,7 @@ def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None
     record_switch.draw_record_switch(session, begin)
 
 
-def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:
+def _below(session: MarketSession, view: TerminalChoices) -> None:
     """All other scores, for who asks for them."""
     box = controls.opened(_("All scores: TLOB, and every naive rule"), icon=":material/scoreboard:", key="all_scores")
     if box is None:
@@ -128,13 +127,13 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
     @st.fragment(run_every=30.0)
     def scores() -> None:
         """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
-        live_scores.draw_scores(session, choices, view.zone)
-        call_value.describe_recalibration(session, choices)
+        live_scores.draw_scores(session, view.head, view.zone)
+        call_value.describe_recalibration(session, view.head)
 
     @st.fragment(run_every=60.0)
     def worth() -> None:
         """Shows the calls and what they are worth, every minute."""
-        call_value.show_calls(session, choices, view.zone)
+        call_value.show_calls(session, view.head, view.zone)
 
     with box:
         scores()

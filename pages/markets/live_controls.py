@@ -39,20 +39,6 @@ LIKELY: Final = "BTC/USDT"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViewChoices:
-    """Choices of the reader.
-
-    Attributes:
-        head: index of the chosen label and horizon; heads_of_label: indices of all horizons of that label, nearest first.
-    """
-
-    head: int
-    label: LabelKind
-    horizon: int
-    heads_of_label: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class TerminalChoices:
     """Choices of the reader.
 
@@ -237,8 +223,8 @@ def pick_market() -> MarketSource | None:
     return source and source.played_by(owner())
 
 
-def pick_head(predictor: Predictor) -> ViewChoices:
-    """The horizon to follow, of the forward label (D24); of the smoothed one for a checkpoint that has no other."""
+def pick_head(predictor: Predictor) -> tuple[int, tuple[int, ...]]:
+    """The head to follow, of the forward label (D24) or of the smoothed one where there is no other; and all of that label's."""
     kinds = {kind for kind, _horizon in predictor.heads}
     label: LabelKind = "forward" if "forward" in kinds else "smoothed"
     heads = tuple(i for i, head in enumerate(predictor.heads) if head[0] == label)
@@ -248,10 +234,10 @@ def pick_head(predictor: Predictor) -> ViewChoices:
             st.selectbox, _("Horizon"), steps, key="h", default=str(FIRST_STEPS), label_visibility="collapsed", width=170
         )
     )
-    return ViewChoices(head=predictor.head(label, horizon), label=label, horizon=horizon, heads_of_label=heads)
+    return predictor.head(label, horizon), heads
 
 
-def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
+def pick_view(head: int, heads: tuple[int, ...], feed: object) -> TerminalChoices:
     """Asks in a popover what is drawn and how."""
     spans = {str(seconds): duration(seconds) for seconds in (30, 60, 120, 300, 600, 1200)}
     spans_of_bars = {
@@ -267,8 +253,8 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         cumulative = st.toggle(_("Bought less sold, summed since the last gap"), key="cumulative", bind="query-params")
         zone = url_state.choice(st.selectbox, _("Times in"), zones, key="zone")
     return TerminalChoices(
-        head=choices.head,
-        heads=choices.heads_of_label,
+        head=head,
+        heads=heads,
         span=span,
         zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
         bars=bars,

@@ -14,7 +14,7 @@ from core.market.predictor import DEFAULT, POOLED, MarketCard, Predictor
 from core.market.sources import MarketSource
 from core.models.parameters import by_part, count
 from pages.markets import cached_results
-from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.markets.live_controls import horizon_name
 from pages.markets.live_scores import rival_names
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose
@@ -50,29 +50,23 @@ def told_apart(source: MarketSource) -> MarketSource:
     return replace(source, owner=".".join(part for part in (source.owner, mark) if part))
 
 
-def draw_model(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
+def draw_model(predictor: Predictor, entry: MarketCard, head: int) -> None:
     """An expander with the model's scores and its card, made once it is opened."""
     title = _("Model and card: {name}").format(name=predictor.card["name"])
     if (box := controls.opened(title, icon=":material/badge:", key="model_card")) is None:
         return
+    label, horizon = predictor.heads[head]
     with box:
         if entry.name != POOLED:
             st.markdown(_("Thresholds and constants of this market, from its training part."))
-        st.markdown(
-            _("A move counts from {alpha} basis points on ({horizon} ahead).").format(
-                alpha=number(entry.alphas[choices.head] * 1e4, 3), horizon=horizon_name(choices.horizon)
-            )
-        )
         left, right = st.columns([3, 2])
         with left:
             st.markdown(_("**Test part of each market it was trained on** (the last 20 % of time, not used to choose anything)"))
-            st.dataframe(_test_table(predictor.card, choices), hide_index=True, width="stretch")
+            st.dataframe(_test_table(predictor.card, label), hide_index=True, width="stretch")
             with suppress(KeyError, StatisticsError):
-                tlob, momentum = front.mean_matthews(predictor.card["metrics"], choices.label, choices.horizon)
+                tlob, momentum = front.mean_matthews(predictor.card["metrics"], label, horizon)
                 mean = _("Mean of the markets, {horizon} ahead: Matthews correlation {tlob}, momentum {momentum}.")
-                st.markdown(
-                    mean.format(horizon=horizon_name(choices.horizon), tlob=number(tlob, 2), momentum=number(momentum, 2))
-                )
+                st.markdown(mean.format(horizon=horizon_name(horizon), tlob=number(tlob, 2), momentum=number(momentum, 2)))
         with right:
             st.markdown(_("**Parameters, counted in the live model: {count}**").format(count=number(count(predictor.model))))
             st.dataframe(_parameter_table(predictor), hide_index=True, width="stretch", height=260)
@@ -84,8 +78,8 @@ def draw_model(predictor: Predictor, entry: MarketCard, choices: ViewChoices) ->
         )
 
 
-def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
-    """Scores on the test parts by market, horizon and forecaster, of the label chosen."""
+def _test_table(card: dict[str, Any], chosen: str) -> pd.DataFrame:
+    """Scores on the test parts by market, horizon and forecaster, of a label."""
     names = {"tlob": "TLOB", DOCUMENT: _("TLOB, the document's form")} | rival_names()
     calls = {"likeliest": _("likeliest class"), "threshold": _("fitted threshold")}
     document = _checkpoint_tests(DOCUMENT) if card["name"] != DOCUMENT else {}
@@ -99,7 +93,7 @@ def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
     rows = []
     for place, result in _by_head(card["metrics"].get("test", {})).items():
         market, label, horizon = place
-        if label != choices.label:
+        if label != chosen:
             continue
         others = {DOCUMENT: document[place]} if place in document else {}
         for name, scores in ({"tlob": result} | others | result["baselines"]).items():

@@ -9,7 +9,7 @@ import streamlit as st
 from core.market.answers.one_answer import ANSWER, FEWEST, Comparison
 from core.market.labels import STATIONARY
 from core.market.session import MarketSession
-from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.markets.live_controls import horizon_name
 from pages.shared import controls
 from pages.shared.language import _, moment, number, percent
 
@@ -25,12 +25,13 @@ def rival_names() -> dict[str, str]:
     }
 
 
-def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
-    """The chosen head's scores, beside those of every naive rule; times in this zone."""
-    st.header(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    score = session.answer_score(choices.head)
+def draw_scores(session: MarketSession, head: int, zone: str = "UTC") -> None:
+    """A head's scores, beside those of every naive rule; times in this zone."""
+    st.header(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(session.predictor.heads[head][1])), anchor=False)
+    score = session.answer_score(head)
     if not score.enough:
-        controls.notice("loading", too_few(score.independent))
+        text = _("Scores begin with {least} outcomes that do not overlap; there are {count} so far.")  # D39
+        controls.notice("loading", text.format(least=number(FEWEST), count=number(score.lead.outcomes)))
         return
     st.dataframe(_table(score), hide_index=True, width="stretch", height="content")
     st.caption(
@@ -39,15 +40,8 @@ def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC")
             "two minutes."
         ).format(
             count=number(score.outcomes),
-            time=moment(datetime.fromtimestamp(score.since_ms / 1e3, UTC), zone=zone),
+            time=moment(datetime.fromtimestamp(score.lead.since_ms / 1e3, UTC), zone=zone),
         )
-    )
-
-
-def too_few(independent: int) -> str:
-    """Says that there are not outcomes enough for a score (D39)."""
-    return _("Scores begin with {least} outcomes that do not overlap; there are {count} so far.").format(
-        least=number(FEWEST), count=number(independent)
     )
 
 

@@ -17,7 +17,7 @@ from core.market.session import MarketSession
 from core.market.sources import MarketSource
 from core.messages import translate
 from pages.markets import live_controls, pane_markets, terminal, watched_feeds
-from pages.markets.live_controls import TerminalChoices, ViewChoices
+from pages.markets.live_controls import TerminalChoices
 from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _
 
@@ -42,7 +42,7 @@ def main() -> None:
     with bar:
         st.title(_("Several markets"), anchor=False, width="content")
         pane_markets.pick(sources)
-        choices = live_controls.pick_head(predictor)
+        head, _heads = live_controls.pick_head(predictor)
     if not sources:
         controls.notice("empty", _("There is no pane: add a market above."))
         return
@@ -57,7 +57,7 @@ def main() -> None:
         columns = st.columns(wide, gap="small")
         for column, source in zip(columns, sources[first : first + wide], strict=False):
             with column:
-                _draw_pane(source, sessions[source], choices)
+                _draw_pane(source, sessions[source], head)
 
 
 def _session(source: MarketSource, predictor: Predictor) -> MarketSession | str:
@@ -69,12 +69,12 @@ def _session(source: MarketSource, predictor: Predictor) -> MarketSession | str:
         return translate(str(error))
 
 
-def _draw_pane(source: MarketSource, session: MarketSession | str, choices: ViewChoices) -> None:
+def _draw_pane(source: MarketSource, session: MarketSession | str, head: int) -> None:
     if isinstance(session, str):
         controls.error_box(f"{pane_markets.title_of(source)}: {controls.as_sentence(session)}")
         return
     code, venue = pane_markets.code_of(source), pane_markets.symbol_and_venue(source)[1]
-    view = TerminalChoices(head=choices.head, heads=(choices.head,), span=120, zone="UTC", small=True)
+    view = TerminalChoices(head=head, heads=(head,), span=120, zone="UTC", small=True)
     key = f"terminal:{code}"
     terminal.draw_terminal(
         session, view, venue=venue, viewer=streamlit_private.tab(), on_command=partial(_take_command, code), key=key

@@ -8,11 +8,8 @@ from core.market.answers.scoreboard import Scoreboard
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictions
 from core.market.session import MarketSession
-from pages.markets.live_controls import ViewChoices
 from tests.core.market.helpers import EXCERPTS, HEADS, START_MS, real_rows, tiny_predictor
 from tests.pages.open_page import ran, words
-
-CHOICES = ViewChoices(head=3, label="forward", horizon=5, heads_of_label=(3,))
 
 
 @pytest.fixture(scope="module")
@@ -21,16 +18,16 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> MarketSession:
     return MarketSession(RecordingFeed(EXCERPTS[1], market="testville ABC"), predictor)
 
 
-def recalibration_page(session, choices):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
+def recalibration_page(session, head):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
     from pages.markets import call_value
 
-    call_value.describe_recalibration(session, choices)
+    call_value.describe_recalibration(session, head)
 
 
-def calls_page(session, choices):  # type: ignore[no-untyped-def]
+def calls_page(session, head):  # type: ignore[no-untyped-def]
     from pages.markets import call_value
 
-    call_value.show_calls(session, choices)
+    call_value.show_calls(session, head)
 
 
 def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) -> None:
@@ -50,9 +47,9 @@ def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) ->
 
 def test_calls_of_the_day_are_listed_newest_first_with_what_each_was_worth(session: MarketSession) -> None:
     play(session, 5)
-    assert "Nothing has been called and traded yet." in words(ran(AppTest.from_function(calls_page, args=(session, CHOICES))))
+    assert "Nothing has been called and traded yet." in words(ran(AppTest.from_function(calls_page, args=(session, 3))))
     play(session, 700)
-    app = ran(AppTest.from_function(calls_page, args=(session, CHOICES)))
+    app = ran(AppTest.from_function(calls_page, args=(session, 3)))
     table = app.dataframe[0].value
     calls = session.traded_calls(3).iloc[::-1].reset_index(drop=True)
     assert len(table) == len(calls) > 10
@@ -67,10 +64,10 @@ def test_calls_of_the_day_are_listed_newest_first_with_what_each_was_worth(sessi
 
 def test_an_unknown_market_is_told_whose_threshold_it_has(session: MarketSession) -> None:
     play(session, 300, own_thresholds=True)
-    said = words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
+    said = words(ran(AppTest.from_function(recalibration_page, args=(session, 3))))
     assert "first quarter hour is over, a move counts from" in said
     play(session, 300)
-    said = words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
+    said = words(ran(AppTest.from_function(recalibration_page, args=(session, 3))))
     weights = session.adaptive(3).weights
     assert "the card's threshold for this market" in said
     assert f"a third each {100 * weights[0]:.0f}%, class rates so far {100 * weights[1]:.0f}%" in said

@@ -5,20 +5,14 @@ import re
 import pytest
 
 from core import checkpoints
-from core.market.labels import LabelKind
 from pages.markets import live_model
-from pages.markets.live_controls import ViewChoices
 from pages.shared.navigation import ROOT
-
-
-def choices(label: LabelKind) -> ViewChoices:
-    return ViewChoices(head=0, label=label, horizon=10, heads_of_label=(0,))
 
 
 def test_the_documents_form_stands_beside_the_shipped_model() -> None:
     shipped, document = (checkpoints.read_card(name) for name in ("tlob", live_model.DOCUMENT))
     assert document["config"]["pooling"] == "mean" and document["config"]["qkv"] == "double" and document["transform"] == "raw"
-    table = live_model._test_table(shipped, choices("smoothed"))
+    table = live_model._test_table(shipped, "smoothed")
     shown = {
         (row["Market"], row["Horizon"]): float(row["Macro-F1"])
         for row in table.to_dict("records")
@@ -35,7 +29,7 @@ def test_the_documents_form_stands_beside_the_shipped_model() -> None:
 
 
 def test_the_documents_form_does_not_stand_beside_itself() -> None:
-    table = live_model._test_table(checkpoints.read_card(live_model.DOCUMENT), choices("forward"))
+    table = live_model._test_table(checkpoints.read_card(live_model.DOCUMENT), "forward")
     assert "TLOB, the document's form" not in set(table["Forecaster"])
 
 
@@ -43,7 +37,7 @@ def test_the_card_says_how_calls_are_made() -> None:
     """By one of two rules, chosen on validation; naive rules name none (D25)."""
     card = checkpoints.read_card("tlob")
     for label in ("smoothed", "forward"):
-        table = live_model._test_table(card, choices(label))  # type: ignore[arg-type]
+        table = live_model._test_table(card, label)
         by_name = dict(tuple(table.groupby("Forecaster")))
         assert len(by_name["TLOB"]) == 12 and set(by_name["TLOB"]["Calls"]) <= {"likeliest class", "fitted threshold"}
         assert set(by_name["Momentum rule"]["Calls"]) == set(by_name["Always stationary"]["Calls"]) == {""}

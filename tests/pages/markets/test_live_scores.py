@@ -13,7 +13,6 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.follower import Prediction
 from core.market.predictor import Predictions
 from core.market.session import MarketSession
-from pages.markets.live_controls import ViewChoices
 from tests.core.market.helpers import EXCERPTS, HEADS, START_MS, real_rows, tiny_predictor
 from tests.pages.open_page import ran, words
 
@@ -24,15 +23,14 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> MarketSession:
     return MarketSession(RecordingFeed(EXCERPTS[1], market="ABC"), predictor)
 
 
-def page(session, choices, zone):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
+def page(session, head, zone):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
     from pages.markets import live_scores
 
-    live_scores.draw_scores(session, choices, zone)
+    live_scores.draw_scores(session, head, zone)
 
 
 def opened(session: MarketSession, zone: str = "UTC") -> AppTest:
-    choices = ViewChoices(head=3, label="forward", horizon=5, heads_of_label=(3,))
-    return ran(AppTest.from_function(page, default_timeout=60, args=(session, choices, zone)))
+    return ran(AppTest.from_function(page, default_timeout=60, args=(session, 3, zone)))
 
 
 def test_it_says_since_when(session: MarketSession) -> None:
