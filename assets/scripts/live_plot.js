@@ -3,6 +3,7 @@
 // from the installed Python package.
 
 import { colour } from "../../attention_light/scripts/colours.js";
+import { element } from "../../attention_light/scripts/dom.js";
 import { mounted } from "./mounted.js";
 
 let plotly = null; // a promise of the library, shared by all plots of the page
@@ -28,29 +29,25 @@ const ICONS = {
 
 class LivePlot {
   constructor(parent) {
-    this.figure = document.createElement("figure");
-    this.figure.className = "live-plot";
-    this.plot = document.createElement("div");
-    this.caption = document.createElement("figcaption"); // its values, for who does not see them
-    this.caption.className = "live-plot-said";
-    this.figure.append(this.plot, this.caption);
-    parent.append(this.figure);
+    this.figure = element("figure", "live-plot", parent);
+    this.plot = element("div", "", this.figure);
+    this.caption = element("figcaption", "live-plot-said", this.figure); // its values, for who does not see them
     this.parent = parent;
     this.figure.livePlot = this;
     this.updates = 0;
     this.resizer = new ResizeObserver(() => this.fit());
     this.resizer.observe(this.figure);
     this.inView = false; // beyond what the reader sees nothing is drawn, and once they scroll, beyond half a screen of it
-    this.onScroll = () => this.watch("50%");
     this.watch("0%");
-    window.addEventListener("scroll", this.onScroll, { capture: true, once: true });
-    this.onPrint = () => {
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    window.addEventListener("scroll", () => this.watch("50%"), { capture: true, once: true, signal });
+    const print = () => {
       this.inView = true;
       this.draw();
     };
-    window.addEventListener("beforeprint", this.onPrint);
-    this.onVisible = () => this.draw(); // a hidden page draws a figure once and no changes
-    document.addEventListener("visibilitychange", this.onVisible);
+    window.addEventListener("beforeprint", print, { signal });
+    document.addEventListener("visibilitychange", () => this.draw(), { signal }); // a hidden page draws a figure once and no changes
   }
 
   // Whether it is within this margin of the screen; the page scrolls inside of an element of its own.
@@ -167,19 +164,14 @@ class LivePlot {
   fail(error) {
     console.warn("plot not drawn:", error.message);
     if (this.figure.querySelector(".live-plot-missing")) return;
-    const note = document.createElement("p");
-    note.className = "live-plot-missing";
-    note.textContent = this.chrome.labels.missing;
-    this.figure.append(note);
+    element("p", "live-plot-missing", this.figure).textContent = this.chrome.labels.missing;
   }
 
   close() {
     this.closed = true;
     this.resizer.disconnect();
     this.viewer.disconnect();
-    window.removeEventListener("beforeprint", this.onPrint);
-    document.removeEventListener("visibilitychange", this.onVisible);
-    window.removeEventListener("scroll", this.onScroll, { capture: true });
+    this.listeners.abort();
     window.Plotly?.purge(this.plot);
     this.figure.remove();
   }

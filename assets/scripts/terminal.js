@@ -26,43 +26,38 @@ const READ_EVERY = 4; // frames after which the server is told how many were rea
 
 class Terminal {
   constructor(parent, charts, Chart) {
-    this.parent = parent;
     this.store = new data.MarketData();
     this.book = new Book(); // the newest row's bands
-    this.root = element("div", "terminal");
+    this.root = element("div", "terminal", parent);
     this.root.terminal = this;
-    this.strip = element("dl", "stat-strip terminal-strip");
-    this.tools = element("div", "terminal-tools");
-    this.top = element("div", "terminal-top");
-    this.top.append(this.strip, this.tools);
-    this.notice = element("p", "terminal-notice");
+    const top = element("div", "terminal-top", this.root);
+    this.strip = element("dl", "stat-strip terminal-strip", top);
+    this.tools = element("div", "terminal-tools", top);
+    this.notice = element("p", "terminal-notice", this.root);
     this.notice.hidden = true;
-    this.main = element("div", "terminal-main");
-    this.pane = element("div", "terminal-chart");
-    this.plot = element("div", "terminal-plot");
-    this.bar = element("div", "terminal-bar");
-    this.legend = element("p", "terminal-legend");
-    this.scale = element("p", "terminal-scale");
-    this.under = element("p", "terminal-under");
-    this.bar.append(this.legend, this.scale, this.under);
-    this.live = element("button", "terminal-live");
-    this.live.hidden = true;
-    this.live.addEventListener("click", () => [this, ...PANES].forEach(({ chart }) => chart.returnToNewest()));
-    this.pane.append(this.bar, this.plot, this.live);
     this.light = new Light((text) => this.socket?.readyState === WebSocket.OPEN && this.socket.send(text));
     this.map = new MiniMap((second) => this.command("seek", second));
     this.day = new DayStrip((words) => put(this.under, words));
+    this.root.append(this.map.root, this.day.root);
+    const main = element("div", "terminal-main", this.root);
+    const pane = element("div", "terminal-chart", main);
+    const bar = element("div", "terminal-bar", pane);
+    this.legend = element("p", "terminal-legend", bar);
+    this.scale = element("p", "terminal-scale", bar);
+    this.under = element("p", "terminal-under", bar);
+    this.plot = element("div", "terminal-plot", pane);
+    this.live = element("button", "terminal-live", pane);
+    this.live.hidden = true;
+    this.live.addEventListener("click", () => [this, ...PANES].forEach(({ chart }) => chart.returnToNewest()));
     this.ladder = new Ladder((place) => this.askWithout(place));
-    this.pane.append(this.ladder.root);
     this.answer = new AnswerPanel();
-    this.help = element("dialog", "terminal-help");
-    this.spoken = element("p", "terminal-spoken");
-    this.spoken.setAttribute("aria-live", "polite");
     this.tape = new Tape(() => this.request());
-    this.main.append(this.pane, this.answer.root, this.tape.root);
-    this.root.append(this.top, this.notice, this.map.root, this.day.root, this.main, this.help, this.spoken);
+    pane.append(this.ladder.root);
+    main.append(this.answer.root, this.tape.root);
+    this.help = element("dialog", "terminal-help", this.root);
+    this.spoken = element("p", "terminal-spoken", this.root);
+    this.spoken.setAttribute("aria-live", "polite");
     this.alerts = new ReaderAlerts(this.root, this.store, (text) => this.sayAlert(text), () => this.buildTools());
-    parent.append(this.root);
     this.root.tabIndex = 0;
     const tell = {
       moved: () => {
@@ -77,12 +72,11 @@ class Terminal {
       lines: (lines) => this.keepLines(lines),
     };
     this.chart = new Chart(this.plot, charts, this, tell);
-    this.onKey = (event) => this.key(event);
-    document.addEventListener("keydown", this.onKey);
-    this.onVisible = () => document.hidden || this.request();
-    document.addEventListener("visibilitychange", this.onVisible);
-    this.onBack = () => location.pathname === new URL(this.address).pathname && location.reload();
-    window.addEventListener("popstate", this.onBack);
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    document.addEventListener("keydown", (event) => this.key(event), { signal });
+    document.addEventListener("visibilitychange", () => document.hidden || this.request(), { signal });
+    window.addEventListener("popstate", () => location.pathname === new URL(this.address).pathname && location.reload(), { signal });
     this.drawn = 0;
     this.awake = Date.now();
     this.clock = setInterval(() => this.lookAtClock(), 1_000);
@@ -478,13 +472,11 @@ class Terminal {
     PANES.delete(this);
     this.light.close();
     this.closed = true;
+    this.listeners.abort();
     clearInterval(this.clock);
     this.socket?.close();
     this.chart.remove();
     this.tape.close();
-    window.removeEventListener("popstate", this.onBack);
-    document.removeEventListener("keydown", this.onKey);
-    document.removeEventListener("visibilitychange", this.onVisible);
     this.root.remove();
   }
 }

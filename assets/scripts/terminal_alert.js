@@ -49,9 +49,14 @@ export class RuleWatch {
     const from = goesOn ? rows.findLastIndex(({ time }) => time <= this.last) + 1 : rows.length - 1;
     for (let i = fresh ? from : rows.length; i < rows.length; i++) this.step(rows[i], rule, head, rows[i - 1], trades);
     this.last = newest.time;
-    if (this.since === null || this.told || newest.time - this.since < 1000 * (rule.seconds ?? 0)) return null;
-    this.told = true;
-    return newest;
+    return this.rings(newest, rule) ? newest : null;
+  }
+
+  // Whether it goes off at this row, which was looked at.
+  rings({ time }, { seconds = 0 }) {
+    const rings = this.since !== null && !this.told && time - this.since >= 1000 * seconds;
+    this.told ||= rings;
+    return rings;
   }
 
   step(row, rule, head, before, trades) {
@@ -74,9 +79,7 @@ export function countRings(rows, rule, head, trades) {
     const first = next;
     while (next < trades.length && trades[next].time <= row.time) next += 1;
     watch.step(row, rule, head, rows[i - 1], trades.slice(first, next));
-    const rings = watch.since !== null && !watch.told && row.time - watch.since >= 1000 * (rule.seconds ?? 0);
-    if (rings) watch.told = true;
-    count += rings;
+    count += watch.rings(row, rule);
   });
   return count;
 }

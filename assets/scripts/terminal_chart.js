@@ -185,13 +185,13 @@ export class Chart {
     const { trades } = this.store;
     this.deltaBars = cumulative
       ? data.cumulativeDelta(trades, this.store.holes, from, Math.min(to, this.store.newest.time), this.column)
-      : data.volumeDelta(traded, from, to, this.column);
+      : data.volumeDelta(traded, this.column);
     this.priceBars = bars ? data.priceBars(this.store.between(from - (from % (1000 * bars)), to), bars) : [];
     const [low, high] = priceRange(rows, this.store) ?? [0, 1];
     this.prices = data.steady(this.prices, low, high, 0.6);
     this.deltas = data.steady(this.deltas, Math.min(0, ...this.deltaBars.y), Math.max(0, ...this.deltaBars.y), 0.3);
     this.dot = this.store.tick * data.niceStep(DOT / (this.perPrice ?? Infinity) / this.store.tick);
-    this.bins = data.binTrades(traded.filter(({ size }) => size >= smallest), from, to, this.column, this.dot);
+    this.bins = data.binTrades(traded.filter(({ size }) => size >= smallest), this.column, this.dot);
     this.traded = data.tradedByRow(traded, this.tick);
     this.shown = rows;
     this.stale = false;
@@ -369,7 +369,7 @@ export class Chart {
   // -- painting -------------------------------------------------------------------------------------------------------
 
   // Pixels of the price pane: x of a slot, y of a price.
-  frame({ width, height }) {
+  frame({ height }) {
     const left = this.time.logicalToCoordinate(0);
     this.spacing = this.time.logicalToCoordinate(1) - left;
     const [top, bottom] = [0, height].map((y) => this.bid.coordinateToPrice(y));
@@ -381,7 +381,7 @@ export class Chart {
       this.tell.framed();
     }
     const x = (slot) => left + slot * this.spacing;
-    return { width, height, x, y: (price) => (top - price) * this.perPrice, at: (time) => x(this.store.slotAt(time)), low: bottom, high: top };
+    return { height, x, y: (price) => (top - price) * this.perPrice, at: (time) => x(this.store.slotAt(time)), low: bottom, high: top };
   }
 
   // One `drawImage`: the picture's pixels are sizes of one step and one price each, and only new columns are coloured.
@@ -406,12 +406,7 @@ export class Chart {
     pen.imageSmoothingEnabled = false;
     const top = frame.y(place.top * place.unit);
     const height = place.height * place.unit * this.perPrice;
-    pen.save();
-    pen.beginPath();
-    pen.rect(0, 0, mediaSize.width, mediaSize.height);
-    pen.clip();
     pen.drawImage(this.image, 0, 0, columns, place.height, frame.x(place.first) - this.spacing / 2, top, columns * this.spacing, height);
-    pen.restore();
   }
 
   // The fixed scale of the colours, from what is in the picture now.
@@ -460,15 +455,10 @@ export class Chart {
   paintMarks({ context: pen, mediaSize }) {
     const frame = this.store.rows.length ? this.frame(mediaSize) : null;
     if (!frame) return;
-    pen.save();
-    pen.beginPath();
-    pen.rect(0, 0, frame.width, frame.height);
-    pen.clip();
     if (!this.hidden.has("light")) this.light.paint(pen, frame, this, this.depth.place?.unit ?? this.tick);
     this.paintBars(pen, frame);
     if (!this.hidden.has("trades")) this.paintTrades(pen, frame);
     this.paintCalls(pen, frame);
-    pen.restore();
   }
 
   // A body from open to close, a wick from high to low.
@@ -560,12 +550,8 @@ function signal(row, head) {
 
 // Prices to show: where the market was, and as far into the book as the view is high, or to its tenth level where no more is known.
 function priceRange(rows, { fine }) {
-  let low = Infinity;
-  let high = -Infinity;
-  for (const row of rows) {
-    low = Math.min(low, row.levels[2]);
-    high = Math.max(high, row.levels[0]);
-  }
+  const low = Math.min(...rows.map(({ levels }) => levels[2]));
+  const high = Math.max(...rows.map(({ levels }) => levels[0]));
   const newest = rows.at(-1);
   if (!newest) return undefined;
   if (fine && newest.bands) {

@@ -246,11 +246,10 @@ export function restingByRow(row, bands, step, fine) {
 }
 
 // Trades put into time columns and price rows, with bought and sold sizes; none is dropped.
-export function binTrades(trades, from, to, column, tick) {
+export function binTrades(trades, column, tick) {
   const columns = new Map();
   let [at, bins] = [NaN];
   for (const { time, price, size, side } of trades) {
-    if (time < from || time > to) continue;
     const x = Math.floor(time / column) * column + column / 2;
     if (x !== at) columns.set((at = x), (bins = columns.get(x) ?? new Map())); // trades come nearly in order
     const row = priceRow(price, tick, side);
@@ -265,11 +264,10 @@ export function binTrades(trades, from, to, column, tick) {
 }
 
 // Bought less sold size per time column.
-export function volumeDelta(trades, from, to, column) {
+export function volumeDelta(trades, column) {
   const sums = new Map();
   let [at, sum] = [NaN];
   for (const { time, side, size } of trades) {
-    if (time < from || time > to) continue;
     const x = Math.floor(time / column) * column + column / 2;
     if (x !== at) sums.set((at = x), (sum = sums.get(x) ?? { of: 0 }));
     sum.of += side * size;

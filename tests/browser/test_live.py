@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 
 import pandas as pd
 import pytest
@@ -95,6 +96,17 @@ def live(same_page: SamePage, app: AppServer) -> Page:
 
 
 @pytest.fixture
+def paused(live: Page) -> Iterator[Page]:
+    """It stands still, and plays again afterwards."""
+    live.get_by_role("button", name="Pause").click()
+    wait_for_status(live, "Paused")
+    until_still(live, STEP, frames=90)  # what was under way when the pause came
+    yield live
+    live.get_by_role("button", name="Play").click()
+    wait_for_status(live, "Replaying")
+
+
+@pytest.fixture
 def playing(same_page: SamePage, app: AppServer) -> Page:
     """A page that may have jumped."""
     return opened(same_page(app, "/live", unchanged=PLAYS))
@@ -124,13 +136,10 @@ def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
         assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 900, (selector, box)
 
 
-def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> None:
+def test_there_is_one_answer_and_the_score_beside_it_is_its_own(paused: Page) -> None:
     """By the rows and outcomes that the screen has: its word, the likeliest class, the scores and the worth agree."""
-    live.get_by_role("button", name="Pause").click()
-    wait_for_status(live, "Paused")
-    until_still(live, STEP, frames=90)  # what was under way when the pause came
-    live.evaluate(f"{TERMINAL}.draw()")
-    found = live.evaluate(f"""() => {{
+    paused.evaluate(f"{TERMINAL}.draw()")
+    found = paused.evaluate(f"""() => {{
         const {{ store, config: {{ head }} }} = {TERMINAL};
         const rows = store.rows.filter((row) => row.predicted).map((row) => ({{ time: row.time, call: row.calls[head],
             truth: row.truth[head], p: [...row.probabilities.subarray(3 * head, 3 * head + 3)] }}));
@@ -142,12 +151,12 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> N
     assert score["outcomes"] == len(known) > 100 and score["sinceMs"] == known[0]["time"]
     assert score["independent"] == (known[-1]["time"] - known[0]["time"]) // 12_500 + 1  # no row is missing
     word = ("▼ Down", "■ Stationary", "▲ Up")[rows[-1]["call"]]
-    expect(live.locator(".terminal-call .called")).to_have_text(f"{word} {100 * max(rows[-1]['p']):.1f}%")
-    bars = [float(text.rstrip("%")) / 100 for text in live.locator(".terminal-call .bar em").all_text_contents()]
+    expect(paused.locator(".terminal-call .called")).to_have_text(f"{word} {100 * max(rows[-1]['p']):.1f}%")
+    bars = [float(text.rstrip("%")) / 100 for text in paused.locator(".terminal-call .bar em").all_text_contents()]
     assert bars == pytest.approx(rows[-1]["p"], abs=0.0006)
     ticks = "[...document.querySelectorAll('.terminal-call .bar')].map((bar) => Number(bar.style.getPropertyValue('--usual')))"
     shares = [sum(row["truth"] == k for row in known) / len(known) for k in range(3)]
-    assert live.evaluate(ticks) == pytest.approx(shares if score["independent"] >= 10 else [0, 0, 0], abs=0.0006)
+    assert paused.evaluate(ticks) == pytest.approx(shares if score["independent"] >= 10 else [0, 0, 0], abs=0.0006)
     line = "document.querySelector('.terminal-call .standing').textContent"
     for independent, per_call, words in (
         (9, "NaN", r"^9 of the 10 outcomes .* on the test parts of its training markets: .* 0\.15,"),
@@ -155,10 +164,8 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> N
     ):
         scores = f"independent: {independent}, nearest: 4, perCall: {per_call}, standing: 2, decided: 2, untilMs: 11160000"
         drawn = f"Object.assign({TERMINAL}.store.scores[{TERMINAL}.config.head], {{ {scores} }}); {TERMINAL}.draw()"
-        said = live.evaluate(f"() => {{ {drawn}; return {line} }}")  # at once: the stream says its own scores again
+        said = paused.evaluate(f"() => {{ {drawn}; return {line} }}")  # at once: the stream says its own scores again
         assert re.match(words, said)
-    live.get_by_role("button", name="Play").click()
-    wait_for_status(live, "Replaying")
 
 
 def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
@@ -175,16 +182,13 @@ def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
     assert live.evaluate("window.configured") == 0
 
 
-def test_everything_drawn_is_of_one_step(live: Page) -> None:
-    live.get_by_role("button", name="Pause").click()
-    wait_for_status(live, "Paused")
-    until_still(live, STEP, frames=90)  # what was under way when the pause came
-    live.wait_for_function(
+def test_everything_drawn_is_of_one_step(paused: Page) -> None:
+    paused.wait_for_function(
         "() => { const { store, root } = document.querySelector('.terminal').terminal;"
         " return store.step === Number(root.dataset.drawnStep); }",
         timeout=PATIENCE_MS,
     )
-    shown = live.evaluate("""() => {
+    shown = paused.evaluate("""() => {
         const t = document.querySelector('.terminal').terminal;
         const row = t.store.newest;
         const ask = t.chart.ask.data().at(-1);
@@ -192,11 +196,9 @@ def test_everything_drawn_is_of_one_step(live: Page) -> None:
                  lastX: 1000 * ask.time, lastY: ask.value, ask: row.levels[0], up: row.probabilities[3 * t.config.head + 2] };
     }""")
     assert shown["step"] == shown["drawn"] and shown["lastX"] == shown["time"] and shown["lastY"] == shown["ask"]
-    assert float(stat(live, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=1e-6)  # its half tick too
-    share = live.locator(".terminal-call .bar em").last.text_content() or ""
+    assert float(stat(paused, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=1e-6)  # its half tick too
+    share = paused.locator(".terminal-call .bar em").last.text_content() or ""
     assert float(share.rstrip("%")) / 100 == pytest.approx(shown["up"], abs=0.0006)
-    live.get_by_role("button", name="Play").click()
-    wait_for_status(live, "Replaying")
 
 
 def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
@@ -211,24 +213,23 @@ def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
     expect(back).to_be_hidden()
 
 
-def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_rests(live: Page) -> None:
-    live.get_by_role("button", name="Pause").click()
-    wait_for_status(live, "Paused")
-    until_still(live, STEP, frames=90)  # what was under way when the pause came
-    prices = live.evaluate(f"{TERMINAL}.chart.chart.priceScale('right', 0).getVisibleRange()")
-    tenth = live.evaluate(f"(({{ levels }}) => levels[36] - levels[38])({TERMINAL}.store.slots.findLast((slot) => slot?.levels))")
+def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_rests(paused: Page) -> None:
+    prices = paused.evaluate(f"{TERMINAL}.chart.chart.priceScale('right', 0).getVisibleRange()")
+    tenth = paused.evaluate(
+        f"(({{ levels }}) => levels[36] - levels[38])({TERMINAL}.store.slots.findLast((slot) => slot?.levels))"
+    )
     assert prices["to"] - prices["from"] > 3 * tenth  # of the book, not of ten levels
-    across, _down = centre(live, ".terminal-plot")
-    y = live.evaluate(f"""() => {{
+    across, _down = centre(paused, ".terminal-plot")
+    y = paused.evaluate(f"""() => {{
         const {{ chart, plot, store }} = {TERMINAL};
         const box = plot.getBoundingClientRect();
         const slot = store.slots[Math.round(chart.time.coordinateToLogical({across} - box.left))];
         return box.top + chart.bid.priceToCoordinate(slot.levels[36] + 3.5);
     }}""")
-    live.mouse.move(across, y)  # in the bands, away from the ten levels, which are drawn finer than a band
-    under = live.locator(".terminal-under")
+    paused.mouse.move(across, y)  # in the bands, away from the ten levels, which are drawn finer than a band
+    under = paused.locator(".terminal-under")
     expect(under).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · 6\d,\d{3}\.\d\d · Resting "))
-    place = live.evaluate(f"""() => {{
+    place = paused.evaluate(f"""() => {{
         const {{ chart, store }} = {TERMINAL};
         const {{ slot, price }} = chart.pointer;
         return [store.slots[Math.round(slot)].time, price, chart.under(chart.pointer).rests.size, chart.depth.place.unit];
@@ -241,8 +242,6 @@ def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_re
     rests = [sum(sizes.get(4 * (first + i) + side, 0) for i in range(bands_a_row)) for side in (0, 1)]
     assert place[2] == pytest.approx(max(rests), rel=1e-5)
     expect(under).to_contain_text(f"({first:,}.00 – {first + bands_a_row:,}.00)")  # the prices between which it rests
-    live.get_by_role("button", name="Play").click()
-    wait_for_status(live, "Replaying")
 
 
 def test_a_double_click_draws_a_line_and_removes_it(live: Page) -> None:

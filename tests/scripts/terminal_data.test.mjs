@@ -29,7 +29,7 @@ for (const step of [0.01, 0.05, 0.5, 5.0]) {
     const trades = [{ time: 1, price: ask, size: 1, side: 1 }, { time: 1, price: bid, size: 2, side: -1 }];
     const sizes = lib.tradedByRow(trades, step);
     assert.deepEqual(sizes, new Map([[row(ask, 1), 1], [row(bid, -1), 2]]));
-    const bins = new Map(lib.binTrades(trades, 0, 2, 250, step).map((one) => [Math.round(one.price / step), [one.bought, one.sold]]));
+    const bins = new Map(lib.binTrades(trades, 250, step).map((one) => [Math.round(one.price / step), [one.bought, one.sold]]));
     assert.deepEqual(bins, new Map([[row(ask, 1), [1, 0]], [row(bid, -1), [0, 2]]]));
   });
 }
