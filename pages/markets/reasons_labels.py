@@ -50,16 +50,16 @@ def measured(session: MarketSession, head: int) -> str:
     """The reasons' results in the deletion test on this market, a head's."""
     card = session.predictor.card
     try:
-        test = reasons_measured.read(str(card["name"]), str(card["weights_sha256"]))
+        market = f"{session.feed.key} {session.feed.market}"
+        one = reasons_measured.read(market, str(card["name"]), str(card["weights_sha256"]))
     except FindingError as damaged:
         return translate(str(damaged))
-    one = test.of_market(f"{session.feed.key} {session.feed.market}") if test else None
     if one is None:
         return _("Whether this ranking beats chance was not measured on this market.")
     area, low, high = (number(value, 3) for value in one.areas[head])
     text = (
         _("Held-out hours of {market}: this ranking beats chance, area {area} ({low} to {high}), {count} windows.")
-        if one.beats_chance(head)
+        if one.areas[head][1] > 0
         else _(
             "Held-out hours of {market}: this ranking is no better than chance, area {area} ({low} to {high}), {count} windows."
         )
