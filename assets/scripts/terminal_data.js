@@ -83,7 +83,7 @@ export class MarketData {
       const row = this.rows[this.indexOf(time)];
       if (row?.time === time) row.truth[head] = truth;
     }
-    const kept = ["step", "warm", "scores", "receivedMs", "heardMs", "provisional", "beganMs", "tick", "fine", "coarse"];
+    const kept = ["step", "warm", "scores", "receivedMs", "heardMs", "provisional", "tick", "fine", "coarse"];
     for (const name of kept) this[name] = frame[name];
     return anew || cut;
   }

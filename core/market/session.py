@@ -22,7 +22,7 @@ from core.market.answers.ahead import Lead
 from core.market.answers.one_answer import Comparison
 from core.market.answers.recalibration import AdaptiveHead
 from core.market.answers.scoreboard import traded_calls
-from core.market.book import OrderBookSnapshot
+from core.market.book import FEATURES, PRICES, TEN_LEVELS, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
 from core.market.events import GRID_ITEMS, Gap, GridItem, Row, Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
@@ -36,7 +36,7 @@ from core.market.leads import leads_here
 from core.market.light import NewestWindow
 from core.market.meters import Meters
 from core.market.predictor import Predictions, Predictor
-from core.market.recent_rows import RecentRows
+from core.market.row_log import RowLog
 from core.market.session_view import DayOfStates, FeedDay, Status, View
 from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
@@ -108,7 +108,8 @@ class MarketSession:
 
     def _begin(self) -> None:
         """Nothing is there to be drawn."""
-        self._rows, self._depth = RecentRows(KEPT_ROWS), DepthHistory()
+        row = [("timestamp", np.int64), ("levels", np.float64, len(FEATURES))]
+        self._rows, self._depth, self._known_tick = RowLog(row, KEPT_ROWS + MAX_PROVISIONAL), DepthHistory(), 0.0
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._breaks: deque[tuple[float, float]] = deque(maxlen=KEPT_ROWS)
         self._day, self._stalled = DayOfStates(), False
@@ -276,11 +277,12 @@ class MarketSession:
         if wound_back:
             self._begin()
             self.frames.start_anew()
-        self._rows.append(row)
+        self._rows.add((row.timestamp, row.levels[TEN_LEVELS]))
         self._stalled = followed.stalled
-        while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
+        oldest = int(self._rows[max(self._rows.first, self._rows.count - KEPT_ROWS)]["timestamp"])
+        while self._trades and self._trades[0][0] <= oldest - STEP_MS:
             self._trades.popleft()
-        while self._breaks and self._breaks[0][1] < (self._rows.oldest or 0):
+        while self._breaks and self._breaks[0][1] < oldest:
             self._breaks.popleft()
         self._step += 1
         self._meters.steps.inc()
@@ -315,8 +317,8 @@ class MarketSession:
             return self._view(rows)
 
     def _view(self, rows: int) -> View:
-        tail = self._rows.tail(rows)
-        timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
+        newest = self._rows.tail(min(rows, KEPT_ROWS))
+        timestamps, levels = newest["timestamp"], newest["levels"]
         waiting = [record for one in self.follower.provisional if (record := one.record())]
         predictions = np.concatenate([self.follower.board.log.tail(rows), np.array(waiting, dtype=self.follower.board.log.dtype)])
         first = int(timestamps[0]) if len(timestamps) else 0
@@ -333,14 +335,12 @@ class MarketSession:
 
     def _state_with(self, **content: Any) -> View:
         """The session and its scores as they stand, and this content, fields of a view."""
-        log = self.follower.board.log
         return View(
             step=self._step,
             warm=min(self.follower.since_gap, self.predictor.window),
             provisional=len(self.follower.provisional),
             received_ms=self._row_received_ns / 1e6,
             heard_ms=self._heard_ns / 1e6,
-            began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
             tick=self._price_tick,
             ladder=self._depth.ladder,
             scores=score_rows(self.follower.board),
@@ -377,7 +377,13 @@ class MarketSession:
 
     @property
     def _price_tick(self) -> float:
-        return self.feed.tick or self._rows.tick(self.predictor.window)
+        """The feed's, else that of the first window of rows; of as many as there are until then."""
+        if self.feed.tick or self._known_tick:
+            return self.feed.tick or self._known_tick
+        first = self._rows.tail(self.predictor.window)["levels"]
+        tick = price_tick(first[:, PRICES])
+        self._known_tick = tick if len(first) == self.predictor.window else 0.0
+        return tick
 
     def snapshot(self, rows: int) -> tuple[bytes, int]:
         """The last `rows` rows as one frame that replaces everything a viewer has, and its version; made once for all viewers."""
@@ -393,13 +399,13 @@ class MarketSession:
         with self._lock:
             if self.follower.since_gap < self.predictor.window:
                 return None
-            tail = self._rows.tail(KEPT_ROWS)
+            newest = self._rows.tail(KEPT_ROWS)
             return NewestWindow(
                 predictor=self.predictor,
                 entry=self.entry,
                 head=head,
-                timestamps=self._rows.timestamps[tail].copy(),
-                levels=self._rows.levels[tail].copy(),
+                timestamps=newest["timestamp"],
+                levels=newest["levels"],
                 recalibrate=self.follower.board.adaptive(head).adapted,
             )
 
@@ -452,10 +458,10 @@ class MarketSession:
             window, provisional = self.predictor.window, len(self.follower.provisional)
             if self.follower.since_gap - provisional < window:
                 return None
-            end = self._rows.end - provisional
+            newest = self._rows.tail(window + provisional)[:window]
             return FrozenWindow(
-                timestamps=self._rows.timestamps[end - window : end],
-                levels=self._rows.levels[end - window : end],
+                timestamps=newest["timestamp"],
+                levels=newest["levels"],
                 market=f"{self.feed.key} {self.feed.market}",
                 predictor=str(self.predictor.card["name"]),
             )

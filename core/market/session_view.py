@@ -50,7 +50,6 @@ class View:
         predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first, for any of these timestamps.
         breaks: (b, 2) from when until when trades were not followed, milliseconds.
         scores: (heads, SCORES), see `core.market.stream.score_rows`.
-        began_ms: timestamp from which the scores count; 0 before the first.
         tick: the market's smallest step of price, quote currency; 0 where it is not known yet.
         ladder: steps of price of the bands; None where there are none. bands: what changed in those of the last rows, a row each;
             None for one that has none.
@@ -68,7 +67,6 @@ class View:
     predictions: NDArray[np.void]
     breaks: FloatArray
     scores: FloatArray
-    began_ms: float
     tick: float
     ladder: Ladder | None
     bands: Sequence[BandChange | None]

@@ -35,7 +35,7 @@ from core.market.session_view import Status, View
 STATUSES = tuple(Status)
 """A status is sent as its place here, in a message beside the frames: one that waits to be sent is of an earlier status."""
 HEADER: Final = (
-    "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "heardMs", "warm", "provisional", "beganMs",
+    "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "heardMs", "warm", "provisional",
     "tick", "fine", "coarse", "bands", "breaks",
 )  # fmt: skip
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
@@ -107,7 +107,6 @@ def encode(content: View, kind: FrameKind) -> bytes:
         content.heard_ms,
         content.warm,
         content.provisional,
-        content.began_ms,
         content.tick,
         *(content.ladder or (0.0, 0.0)),
         len(keys),
@@ -134,7 +133,7 @@ def score_rows(board: Scoreboard) -> FloatArray:
     horizons = [horizon for _, horizon in board.heads]
     standing, nearest, per_call, until_ms = _standings([one.lead for one in of_heads], horizons)
     here = [one.here for one in of_heads]
-    goes_on = np.array([max(FEWEST, one.independent + 1) <= one.here.outcomes for one in of_heads])
+    goes_on = np.array([max(FEWEST, one.lead.outcomes + 1) <= one.here.outcomes for one in of_heads])
     since_journal: list[list[float]] = [
         [one.since_ms for one in here],
         [one.outcomes for one in here],
@@ -153,8 +152,8 @@ def score_rows(board: Scoreboard) -> FloatArray:
     trades, result, reach = board.taker_results().T
     columns = {
         "outcomes": [one.outcomes for one in of_heads],
-        "independent": [one.independent for one in of_heads],
-        "sinceMs": [one.since_ms for one in of_heads],
+        "independent": [one.lead.outcomes for one in of_heads],
+        "sinceMs": [one.lead.since_ms for one in of_heads],
         "standing": standing,
         "decided": [STANDINGS.index(one.decided) for one in of_heads],
         **{name: np.where(enough, values, np.nan) for name, values in judged.items()},

@@ -47,7 +47,6 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         received_ms=1.5,
         heard_ms=1.25,
         provisional=2,
-        began_ms=3.0,
         tick=0.01,
         ladder=Ladder(1.0, 20.0),
         timestamps=times,
@@ -82,7 +81,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         "breaks": [dict(zip(BREAK, one, strict=True)) for one in breaks],
         "scores": [dict(zip(SCORES, one, strict=True)) for one in scores],
         "receivedMs": 1.5, "heardMs": 1.25, "warm": 5, "provisional": 2,
-        "beganMs": 3.0, "tick": 0.01, "fine": 1.0, "coarse": 20.0,
+        "tick": 0.01, "fine": 1.0, "coarse": 20.0,
     }  # fmt: skip
     return encode(content, kind), expected
 

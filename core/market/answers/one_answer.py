@@ -37,7 +37,7 @@ class Comparison:
         scores: of the likeliest class, by name, those of the answers as `ANSWER`; with the log-losses of the recalibrated
             probabilities and of the class rates so far.
         right: by name, how many of the outcomes that do not overlap were called rightly.
-        lead: over each rule on these outcomes. decided: the last decision there was, `Standing.UNDECIDED` before the first.
+        lead: over each rule on those that do not overlap. decided: the last decision there was, at first `Standing.UNDECIDED`.
         here: the lead with all that the market's journal knew before (D44); `lead` itself where it knew nothing.
     """
 
@@ -48,24 +48,14 @@ class Comparison:
     here: Lead
 
     @property
-    def since_ms(self) -> int:
-        """Time of the first outcome, 0 before it."""
-        return self.lead.since_ms
-
-    @property
     def outcomes(self) -> int:
         """Outcomes known so far."""
         return self.scores[ANSWER].samples
 
     @property
-    def independent(self) -> int:
-        """Those of them that do not overlap."""
-        return self.lead.outcomes
-
-    @property
     def enough(self) -> bool:
         """Tells whether these are outcomes enough for a score."""
-        return self.independent >= FEWEST
+        return self.lead.outcomes >= FEWEST
 
     @property
     def nearest(self) -> str:

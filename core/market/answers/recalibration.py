@@ -40,7 +40,7 @@ THRESHOLD_OUTCOMES: Final = 3_600
 SCORED_AFTER: Final = 1_000
 """Outcomes that are left out of the scores of recalibrated probabilities: those the calibration begins with."""
 EXPERTS: Final = ("uniform", "frequencies", "written", "fitted")
-FREQUENCIES: Final = EXPERTS.index("frequencies")
+FREQUENCIES, WRITTEN = EXPERTS.index("frequencies"), EXPERTS.index("written")
 PACE_OF_WEIGHTS: Final = 0.25
 """Weight of an outcome is this over the horizon; chosen, as the experts were, on recordings of six markets (docs/value.md)."""
 Item = TypeVar("Item")
@@ -63,11 +63,6 @@ class Recalibrated:
 
     experts: tuple[Triple, Triple, Triple, Triple]
     adapted: Triple
-
-    @property
-    def written(self) -> Triple:
-        """The probabilities as predicted."""
-        return self.experts[2]
 
     @property
     def likeliest(self) -> int:
@@ -143,7 +138,7 @@ class AdaptiveHead:
         """Resolves a prediction from the label's move, a fraction of the price: the class by the threshold in use."""
         if self._count % STRIDE == 0:
             place = self._count // STRIDE % len(self._moves)
-            self._logits[place] = [_log(p) for p in prediction.written]
+            self._logits[place] = [_log(p) for p in prediction.experts[WRITTEN]]
             self._moves[place] = move
         self._count += 1
         truth = class_of(move, self.alpha)

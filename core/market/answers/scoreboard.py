@@ -18,6 +18,7 @@ from core.market.answers.value import CallRows, trades
 from core.market.book import FloatArray
 from core.market.labels import STATIONARY, UNKNOWN, Head, first_labelled, moves_at, smoothing_steps, totals
 from core.market.predictor import Predictions
+from core.market.row_log import RowLog
 from core.models.tlob import CLASSES
 
 VALUED: Final = 4 * 3600 * 4
@@ -36,19 +37,16 @@ class Outcome(NamedTuple):
     came: int
 
 
-class PredictionLog:
-    """Predictions by time, numbered from 0; the oldest are overwritten beyond `capacity`. Memory is taken as rows are added.
+class PredictionLog(RowLog):
+    """Predictions by time.
 
     A row is its timestamp, mid, spread and whether it is stalled; then for each head TLOB's `probabilities`, what the answer was:
     `recalibrated` ones and their likeliest class `answered`; and the truth `came` by the threshold in use.
-
-    Attributes:
-        dtype: of a row. count: number of rows ever added.
     """
 
     def __init__(self, heads: int, capacity: int = DAY) -> None:
         probabilities, classes = (heads, len(CLASSES)), (np.int8, (heads,))
-        self.dtype = np.dtype(
+        super().__init__(
             [
                 ("timestamp", np.int64),
                 ("mid", np.float64),
@@ -58,21 +56,9 @@ class PredictionLog:
                 ("recalibrated", np.float64, probabilities),
                 ("answered", *classes),
                 ("came", *classes),
-            ]
+            ],
+            capacity,
         )
-        self._rows = np.zeros(capacity, dtype=self.dtype)
-        self.count = 0
-
-    @property
-    def first(self) -> int:
-        """Number of the oldest row kept."""
-        return max(0, self.count - len(self._rows))
-
-    def add(self, record: tuple[Any, ...]) -> int:
-        """Add a row; returns its number, which never changes."""
-        self._rows[self.count % len(self._rows)] = record
-        self.count += 1
-        return self.count - 1
 
     @staticmethod
     def record(
@@ -80,23 +66,6 @@ class PredictionLog:
     ) -> tuple[Any, ...]:
         """A row, unresolved: its timestamp, mid, spread and whether it is stalled; probabilities (heads, 3); its answers."""
         return *where, probabilities, answers.probabilities, answers.calls, np.full(len(probabilities), UNKNOWN)
-
-    def __getitem__(self, number: int) -> np.void:
-        """A row by its number, as a view that can be written to.
-
-        Raises:
-            IndexError: for a row not yet added or no longer kept.
-        """
-        if not self.first <= number < self.count:
-            raise IndexError(f"row {number} is not kept: rows {self.first} to {self.count - 1} are")
-        row: np.void = self._rows[number % len(self._rows)]
-        return row
-
-    def tail(self, count: int = DAY) -> NDArray[np.void]:
-        """Copies of the last `count` rows, oldest first."""
-        kept = min(count, self.count - self.first)
-        begin = (self.count - kept) % len(self._rows)
-        return np.concatenate([self._rows[begin : begin + kept], self._rows[: max(0, begin + kept - len(self._rows))]])
 
 
 def answered_calls(rows: NDArray[np.void], index: int, horizon: int) -> CallRows:

@@ -151,4 +151,4 @@ def test_a_day_begins_anew_for_the_page_and_the_journal_alike(predictor: Predict
         midnight - 25_000,
         midnight,
     ]
-    assert follower.board.answers.score(0).since_ms >= midnight
+    assert follower.board.answers.score(0).lead.since_ms >= midnight

@@ -64,8 +64,8 @@ def test_its_score_is_its_own_and_that_of_each_naive_rule(board: Scoreboard, hea
     adapted, truth = of_file(head)
     (_, horizon), known = HEADS[head], truth != UNKNOWN
     found = board.answers.score(head)
-    assert (found.outcomes, found.independent) == (known.sum(), len(spaced(TIMES[known] // 250, horizon)))
-    assert found.since_ms == TIMES[known][0] and found.enough
+    assert (found.outcomes, found.lead.outcomes) == (known.sum(), len(spaced(TIMES[known] // 250, horizon)))
+    assert found.lead.since_ms == TIMES[known][0] and found.enough
     np.testing.assert_array_equal(found.scores[ANSWER].confusion, counts(truth[known], adapted[known].argmax(axis=1)))
     assert found.scores[ANSWER].log_loss == pytest.approx(log_loss(truth[known], adapted[known], labels=[0, 1, 2]))
     rates = base_rates(TIMES, truth, horizon, half_life=math.inf)
@@ -118,7 +118,7 @@ def test_a_market_of_its_own_threshold_is_counted_anew_by_it(monkeypatch: pytest
     later = np.flatnonzero(~np.isnan(moves))[1_500:]
     truth = classify(moves[later], board.adaptive(0).alpha)
     found = board.answers.score(0)
-    assert found.outcomes == len(later) and found.since_ms == TIMES[later[0]]
+    assert found.outcomes == len(later) and found.lead.since_ms == TIMES[later[0]]
     assert found.scores[ANSWER].confusion.sum(axis=1).tolist() == np.bincount(truth, minlength=3).tolist()
     assert board.log.tail()["came"][later, 0].tolist() == truth.tolist()
 
@@ -126,7 +126,7 @@ def test_a_market_of_its_own_threshold_is_counted_anew_by_it(monkeypatch: pytest
 def test_nothing_is_claimed_before_the_first_outcome_and_nothing_scored_before_ten() -> None:
     board = played(128)
     found = board.answers.score(0)
-    assert (found.outcomes, found.independent, found.since_ms, found.enough) == (0, 0, 0, False)
+    assert (found.outcomes, found.lead.outcomes, found.lead.since_ms, found.enough) == (0, 0, 0, False)
     assert (found.lead.standing, found.decided) == (Standing.UNDECIDED, Standing.UNDECIDED) and np.isnan(found.usual).all()
     assert np.isnan([found.scores[name].log_loss for name in (ANSWER, "frequencies")]).all()
     leads = [replace(found.lead, outcomes=count) for count in (FEWEST - 1, FEWEST)]

@@ -44,7 +44,7 @@ def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketC
             assert found.scores[rule].confusion.tolist() == expected.scores[rule].confusion.tolist(), (HEADS[head], rule)
         assert found.outcomes == expected.scores["tlob"].samples > 250
         assert found.scores["frequencies"].log_loss == pytest.approx(expected.scores["frequencies"].log_loss, abs=1e-5)
-        assert found.since_ms == board.log.tail(10_000)["timestamp"][0]  # the first row that ends a window has a known outcome
+        assert found.lead.since_ms == board.log.tail(10_000)["timestamp"][0]  # the first row whose outcome is known
 
 
 def test_a_stall_is_left_out_as_in_the_whole_file(predictor: Predictor, entry: MarketCard) -> None:
@@ -97,7 +97,7 @@ def saws() -> Iterator[float]:
 def test_what_is_resolved_is_told() -> None:
     """Two heads, one and three steps ahead; an unpredicted row in between; nothing after a gap."""
     board, mids = Scoreboard([("forward", 1), ("forward", 3)], [1e-9, 1e-9]), saws()
-    assert board.answers.score(0).since_ms == 0
+    assert board.answers.score(0).lead.since_ms == 0
     rng, path, given, told = np.random.default_rng(1), list[float](), list[Predictions | None](), list[tuple[int, int, int]]()
     for i in range(40):
         p = rng.dirichlet([1, 1, 1], (1, 2)).astype(np.float32)
