@@ -98,7 +98,7 @@ def _session_of(key: str, begin: Callable[[], MarketSession], session: MarketSes
         TooManyFeeds: where it would have to be started, and too many feeds run already.
     """
     if session.feed.clock == "event":
-        if key not in {feed.key for feed in hub().watched()}:
+        if key not in hub().watched():
             return None
         if session.status_now()[0] not in (Status.FAILED, Status.ENDED):
             return session

@@ -81,17 +81,6 @@ def bands_of(asks: NDArray[np.float64], bids: NDArray[np.float64], ladder: Ladde
     return Bands(ladder, found, found_sizes, low=float(bids[-1, 0]), high=float(asks[-1, 0]))
 
 
-def changed(before: Bands | None, after: Bands) -> tuple[Keys, Sizes]:
-    """Keys whose size differs, and the size after, 0 where nothing rests there any more."""
-    if before is None:
-        return after.keys, after.sizes
-    keys = np.union1d(before.keys, after.keys)
-    old, new = np.zeros(len(keys), np.float32), np.zeros(len(keys), np.float32)
-    old[np.searchsorted(keys, before.keys)] = before.sizes
-    new[np.searchsorted(keys, after.keys)] = after.sizes
-    return keys[old != new], new[old != new]
-
-
 class BandChange(NamedTuple):
     """A row's bands as what changed since the row before; all of them where `whole`."""
 
@@ -103,5 +92,11 @@ class BandChange(NamedTuple):
 
 
 def change_of(before: Bands | None, after: Bands) -> BandChange:
-    """The change between two rows' bands."""
-    return BandChange(after.low, after.high, before is None, *changed(before, after))
+    """The change between two rows' bands: keys whose size differs, and the size after, 0 where nothing rests there any more."""
+    if before is None:
+        return BandChange(after.low, after.high, True, after.keys, after.sizes)
+    keys = np.union1d(before.keys, after.keys)
+    old, new = np.zeros(len(keys), np.float32), np.zeros(len(keys), np.float32)
+    old[np.searchsorted(keys, before.keys)] = before.sizes
+    new[np.searchsorted(keys, after.keys)] = after.sizes
+    return BandChange(after.low, after.high, False, keys[old != new], new[old != new])

@@ -244,11 +244,7 @@ class BookRows:
         """(n,) rows of a book that has stood still for too long to be scored with the others (`core.market.grid.stalled`)."""
         return stalled(self.timestamps, self.levels)
 
-    def __getitem__(self, rows: slice) -> BookRows:
-        return self.take(rows)
-
-    def take(self, rows: slice | NDArray[np.integer] | NDArray[np.bool_]) -> BookRows:
-        """These rows."""
+    def __getitem__(self, rows: slice | NDArray[np.integer] | NDArray[np.bool_]) -> BookRows:
         deep = None if self.deep is None else self.deep[rows]
         return BookRows(timestamps=self.timestamps[rows], levels=self.levels[rows], deep=deep)
 
@@ -307,20 +303,17 @@ def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE, before: int = 
         raise BookError("{name} is not in time order: sort it by timestamp", name=name)
     if fault := first_fault(levels):
         raise BookError("{name} {problem} (row {row})", name=name, problem=fault.what, row=fault.row + before)
-    columns = [column for column in DEEP_COLUMNS if column in frame.columns]
-    return BookRows(timestamps=timestamps, levels=levels, deep=_deep_of(frame[columns]) if columns else None)
+    deep = None
+    if frame.columns.isin(DEEP_COLUMNS).any():
+        whole = frame[whole_levels(frame.columns)[4 * LEVELS :]].apply(pd.to_numeric, errors="coerce")
+        deep = known_depth(whole.to_numpy(dtype=np.float64))
+    return BookRows(timestamps=timestamps, levels=levels, deep=deep)
 
 
 def known_depth(deep: FloatArray) -> FloatArray:
     """(n, 4m) levels past the tenth, each row's NaN from the first level on that is not whole, or that no market has."""
     usable = (np.isfinite(deep) & (deep > 0) & (deep < LARGEST)).reshape(len(deep), deep.shape[1] // 4, 4).all(axis=2)
     return np.where(np.repeat(np.logical_and.accumulate(usable, axis=1), 4, axis=1), deep, np.nan)
-
-
-def _deep_of(frame: pd.DataFrame) -> FloatArray:
-    """The whole levels of these columns from the eleventh on, NaN past the first that a row lacks or that is not sensible."""
-    deep = frame[whole_levels(frame.columns)[4 * LEVELS :]].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
-    return known_depth(deep)
 
 
 def read_rows(path: Path, *, deep: bool = False) -> BookRows:
@@ -369,5 +362,5 @@ def resample(rows: BookRows) -> BookRows:
     times, index = grid_rows(rows.timestamps)
     if not len(times):
         raise BookError(TOO_FAR_APART)
-    at = rows.take(index)
+    at = rows[index]
     return BookRows(timestamps=times, levels=at.levels, deep=at.deep)

@@ -44,14 +44,6 @@ class _Running:
     last_asked: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunningFeed:
-    """A running feed, and how many watch it."""
-
-    key: str
-    viewers: int
-
-
 def kind_of(key: str) -> Literal["live", "own", "shared"]:
     """Kind of a feed by its key: live, a playback of somebody's own, or one that all share."""
     if key.startswith("live/"):
@@ -149,10 +141,10 @@ class Hub:
             del self._running[key]
         running.future.cancel()
 
-    def watched(self) -> list[RunningFeed]:
-        """The running feeds."""
+    def watched(self) -> dict[str, int]:
+        """The running feeds by their keys: how many watch each."""
         with self._lock:
-            return [RunningFeed(key=key, viewers=self._present(r)) for key, r in self._running.items()]
+            return {key: self._present(running) for key, running in self._running.items()}
 
     def sessions(self) -> list[MarketSession]:
         """The running sessions."""

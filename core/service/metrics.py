@@ -17,7 +17,7 @@ class Gauges(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """One family of metrics after the other."""
-        sessions, watched = hub().sessions(), {feed.key: feed.viewers for feed in hub().watched()}
+        sessions, watched = hub().sessions(), hub().watched()
         viewers = GaugeMetricFamily(f"{PREFIX}viewers", "Viewers of a feed.", labels=["feed"])
         sockets = GaugeMetricFamily(f"{PREFIX}stream_sockets", "Sockets that a feed's steps go out by.", labels=["feed"])
         waiting = GaugeMetricFamily(f"{PREFIX}queue_items", "Books and trades that wait to be processed.", labels=["feed"])

@@ -27,6 +27,7 @@ from core.market.predictor import POOLED, Predictor, windows_of
 from core.market.store.index import market_of, recording_of
 from core.market.store.rows import read_market
 from core.market.store.segments import below_library
+from core.market.windows import window_ends
 from core.models.tlob import CLASSES, TLOB, TLOBConfig, upside_down
 from core.training import recipe
 from core.training.card import begun, save, trained
@@ -75,7 +76,6 @@ def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int
         "test": (int(n * VALIDATION_END), n),
     }
     train_rows = rows[slice(*cuts["train"])]
-    stretches = segments(rows.timestamps)
     alphas, columns = [], []
     for kind, horizon in heads:
         moves = moves_after(rows, (kind, horizon))
@@ -83,18 +83,14 @@ def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int
         alphas.append(alpha)
         columns.append(classify(moves, alpha))
     labels = np.stack(columns, axis=1)
-    whole = np.zeros(n, dtype=bool)  # rows at which a window without a gap ends
-    for stretch in stretches:
-        whole[stretch.start + window - 1 : stretch.stop] = True
-    known = whole & (labels != UNKNOWN).all(axis=1)
+    whole = window_ends(rows.timestamps, window)
+    whole = whole[(labels[whole] != UNKNOWN).all(axis=1)]
     longest = max(horizon for _, horizon in heads)
     ends = {}
     for part, (first, stop) in cuts.items():
         head_gap = 0 if part == "train" else window + longest
         tail_gap = 0 if part == "test" else longest
-        inside = np.zeros(n, dtype=bool)
-        inside[first + head_gap : max(0, stop - tail_gap)] = True
-        ends[part] = np.flatnonzero(known & inside)
+        ends[part] = whole[(whole >= first + head_gap) & (whole < stop - tail_gap)]
         if not len(ends[part]):
             raise ValueError(
                 f"{name} has no window for {part} in its {n} rows: a part, of which validation is a tenth of the whole, needs "

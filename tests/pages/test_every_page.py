@@ -20,7 +20,7 @@ def test_the_live_page_opens_where_others_hold_every_place(monkeypatch: pytest.M
     apps = [AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=90).run() for _ in range(2)]
     assert not hub().watched(), "the front page starts no feed"
     own, second = (app.switch_page("pages/markets/live.py").run() for app in apps)
-    keys = {one.key.partition("~")[1] for one in hub().watched()}
+    keys = {key.partition("~")[1] for key in hub().watched()}
     assert not own.exception and not second.exception and not second.error
     assert keys == {"~", ""} and len(hub().watched()) == 2
     controls = [{one.key for one in app.button} & {"feed:pause", "step"} for app in (own, second)]

@@ -1,6 +1,6 @@
 """A checkpoint's answers at every row of a file and their scores, for `evaluate tlob` and cards."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.naive import CALLERS, baseline_summary, momentum_calls, naive_answers
+from core.market.answers.naive import baseline_summary, momentum_calls, naive_answers
 from core.market.answers.table import Answered, Scores, Table
-from core.market.answers.value import call_value
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import RuleKind
 from core.market.grid import segments
@@ -60,12 +59,6 @@ class RowPredictions:
         return Answered(calls=self.calls[:, head], probabilities=self.probabilities[:, head])
 
 
-def outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
-    """Outcomes after every row, (n, heads): UNKNOWN where `moves_after` is not known."""
-    moves = [moves_after(rows, head) for head in heads]
-    return np.stack([classify(move, alpha) for move, alpha in zip(moves, market.alphas, strict=True)], axis=1)
-
-
 def predict_rows(
     predictor: Predictor,
     rows: BookRows,
@@ -91,7 +84,7 @@ def predict_rows(
         probabilities[part], calls[part] = answer.probabilities, answer.calls
         if progress is not None:
             progress(min(start + BATCH, len(ends)), len(ends))
-    truth = outcomes(rows, predictor.heads, market)
+    moves = [moves_after(rows, head) for head in predictor.heads]
     return RowPredictions(
         heads=predictor.heads,
         rows=ends,
@@ -101,7 +94,7 @@ def predict_rows(
         probabilities=probabilities,
         calls=calls,
         momentum=momentum_calls(rows, predictor.heads, market.alphas)[ends],
-        truth=truth[ends],
+        truth=np.stack([classify(move[ends], alpha) for move, alpha in zip(moves, market.alphas, strict=True)], axis=1),
         stalled=rows.stalled[ends],
     )
 
@@ -174,26 +167,12 @@ def predict_scorable(
     stretches = segments(rows.timestamps)
     longest = max(predictor.heads[h][1] for h in heads)
     if not any(s.stop - max(s.start, first - predictor.window + 1) >= predictor.window + longest for s in stretches):
-        raise _too_short(predictor.window, longest, first)
+        raise BookError(
+            "the data has no stretch of {rows} rows without a gap from row {first} on: "
+            "a window of {window} rows and {longest} more to see what happened are needed",
+            first=first,
+            rows=predictor.window + longest,
+            window=predictor.window,
+            longest=longest,
+        )
     return predict_rows(predictor, rows, market, first=first, every=every, progress=progress)
-
-
-def summarise_value(predicted: RowPredictions, head: int) -> dict[str, Any]:
-    """Value of one head's calls by rule, as JSON's object.
-
-    Args:
-        predicted: predictions of consecutive rows; with rows left out no move and no trade is known.
-    """
-    rules = predicted.of_head(head).call_rows(*CALLERS)
-    return {rule: call_value(rows).summary() for rule, rows in rules.items()}
-
-
-def _too_short(window: int, longest: int, first: int) -> BookError:
-    """Error for data in which no row can be scored."""
-    needed = {"rows": window + longest, "window": window, "longest": longest}
-    return BookError(
-        "the data has no stretch of {rows} rows without a gap from row {first} on: "
-        "a window of {window} rows and {longest} more to see what happened are needed",
-        first=first,
-        **needed,
-    )

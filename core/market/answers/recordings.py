@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core import checkpoints
-from core.market.answers.naive import momentum_calls, naive_answers
-from core.market.answers.predictions import RowPredictions, predict_rows, predict_scorable, summarise_value
+from core.market.answers.naive import CALLERS, momentum_calls, naive_answers
+from core.market.answers.predictions import RowPredictions, predict_rows, predict_scorable
 from core.market.answers.recalibration import Thresholds, recalibrate_file
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
+from core.market.answers.value import call_value
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.grid import segments
 from core.market.labels import UNKNOWN, Head
@@ -169,9 +170,9 @@ def score_day(
     table = _table(by.head, predicted, rows, truth, answers, reference.window)[scored]
     scores = Scores.of(table.truth, table.answers[first_name])
     # The mean move after a call stands once, among the scores of the scored rows (`core.market.answers.report`).
-    worth = {
-        rule: {name: one[name] for name in one if name != "move_bps"} for rule, one in summarise_value(predicted, index).items()
-    }
+    worth = {rule: call_value(calls).summary() for rule, calls in predicted.of_head(index).call_rows(*CALLERS).items()}
+    for one in worth.values():
+        del one["move_bps"]
     about |= {"call_gap": round(scores.call_gap, 4), "confusion": scores.confusion.tolist(), "value": worth}
     return ScoredDay(
         recording=day.name,

@@ -102,8 +102,9 @@ def call_value(rows: CallRows) -> CallValue:
     """All measures of one forecaster's calls."""
     known = rows.truth != UNKNOWN
     called = known & (rows.direction != 0)
-    move, far = _moves(rows)
-    moved = called & far
+    later = rows.after(rows.horizon)
+    move = rows.direction * (rows.mid[later] / rows.mid - 1) * 1e4  # in the call's direction; anything where it is not known
+    moved = called & (later >= 0)
     block = block_length(int(known.sum()), rows.horizon) if known.any() else 1
     columns = np.stack([called, called & (rows.calls == rows.truth), moved, np.where(moved, move, 0.0)], axis=1)[known]
     _entered, gross = trades(rows)
@@ -117,13 +118,6 @@ def call_value(rows: CallRows) -> CallValue:
         trades=len(gross),
         result_bps=_ratio(gross, np.ones(len(gross)), max(1, min(8, len(gross) // 8))),
     )
-
-
-def _moves(rows: CallRows) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """(n,) moves of the mid over the horizon in the call's direction, basis points, and where they are known (else anything)."""
-    later = rows.after(rows.horizon)
-    move = rows.direction * (rows.mid[later] / rows.mid - 1) * 1e4
-    return move, later >= 0
 
 
 def trades(rows: CallRows) -> tuple[NDArray[np.int64], FloatArray]:

@@ -53,6 +53,8 @@ class Pacer:
         self._paused = False
         self._stepping = 0
         self._anchor, self._taken = clock(), 0
+        self._wake: Callable[[], object] = bool  # does nothing
+        self._changes = 0  # of a control
 
     @property
     def speed(self) -> float | None:
@@ -123,7 +125,8 @@ class Pacer:
 
     def _changed(self) -> None:
         """A control was used."""
-        return
+        self._changes += 1
+        self._wake()
 
 
 def _checked(speed: float | None) -> float:
@@ -150,8 +153,6 @@ class PlayedFeed(Pacer, ABC):
         super().__init__(speed)
         self.key, self.market, self.unit = key, market, unit_of_symbol(market)
         self._playing = playing
-        self._wake: Callable[[], object] = bool  # does nothing
-        self._changes = 0
 
     @property
     def is_running(self) -> bool:
@@ -197,10 +198,6 @@ class PlayedFeed(Pacer, ABC):
         finally:
             self._wake = bool
             self._release()
-
-    def _changed(self) -> None:
-        self._changes += 1
-        self._wake()
 
     def _release(self) -> None:
         """Let go of open files, at the end of an iteration."""

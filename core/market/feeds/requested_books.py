@@ -18,7 +18,7 @@ from core.market.feeds.market_judge import MarketJudge
 from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.situations import Situation
 from core.market.feeds.stream_checks import differing_levels
-from core.market.feeds.venues import poll_levels
+from core.market.feeds.venues import POLL_LEVELS
 
 COMPARED: Final = 20
 """Levels a side that are compared: those past the tenth may soon be among the ten; some venues let go of deeper ones unsaid."""
@@ -61,7 +61,7 @@ class RequestedBooks:
 
     async def book(self) -> Any:
         """ccxt's book, now."""
-        return await self._fetch(self._judge.symbol, poll_levels(self._judge.exchange.id))
+        return await self._fetch(self._judge.symbol, POLL_LEVELS.get(self._judge.exchange.id))
 
     async def ask(self, quiet_s: float, asks: Asks) -> None:
         """Nothing has arrived for a while: ask for the book, to tell a quiet market from a dead stream.

@@ -32,6 +32,7 @@ SNAPSHOT_DELAYS = {"gateeu": 0, "bitstamp": 4}
 """Messages that pass before ccxt asks for a snapshot, where its own choice (ten, six) is needlessly long for a slow market. Gate
 numbers its snapshots as it does its messages; Bitstamp's were 0.8 s old."""
 POLL_LEVELS = {**dict.fromkeys(BINANCE, 100), "kucoin": 100, "kucoinfutures": 100, "bybit": 100, "bybiteu": 100}
+"""The `limit` of `fetch_order_book`; of others the venue's own default."""
 
 
 @cache
@@ -134,11 +135,6 @@ def unit_of_symbol(symbol: str) -> str:
     """The unit of sizes as far as ccxt's unified symbol says it: the base of BTC/USDT, contracts of BTC/USDT:USDT."""
     base, slash, quote = symbol.partition("/")
     return "" if not slash else compose("contracts") if ":" in quote else base
-
-
-def poll_levels(exchange: str) -> int | None:
-    """The `limit` of `fetch_order_book`; None for the venue's own default."""
-    return POLL_LEVELS.get(exchange)
 
 
 async def close_exchange(exchange: Any) -> None:

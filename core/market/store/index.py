@@ -50,8 +50,7 @@ class Recording:
         mids: (48 or fewer) mid-prices at even steps, for a sparkline.
         bundled: whether it came with the app.
         problem: why its files cannot be read; "" where they can. The numbers are 0 then.
-        venue, kind: of a bundled one "Binance", and "spot" or "perpetual". trades: of a bundled one, their number.
-        licence: its terms. sha256: of a bundled one's file.
+        venue, kind: of a bundled one "Binance", and "spot" or "perpetual".
     """
 
     name: str
@@ -68,9 +67,6 @@ class Recording:
     problem: str = ""
     venue: str = ""
     kind: str = "recorded"
-    trades: int = 0
-    licence: str = ""
-    sha256: str = ""
 
     @property
     def paths(self) -> list[Path]:
@@ -134,7 +130,7 @@ def _of_index(entry: dict[str, Any], folder: Path) -> Recording:
         files=(str(file),),
         end_ms=entry["start_ms"] + round(entry["duration_s"] * 1e3) - STEP_MS,
         bundled=True,
-        **{key: entry[key] for key in ("start_ms", "rows", "venue", "kind", "trades", "licence", "sha256")},
+        **{key: entry[key] for key in ("start_ms", "rows", "venue", "kind")},
     )
 
 

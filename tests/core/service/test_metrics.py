@@ -77,7 +77,7 @@ def test_labels_are_exchanges_and_recordings_and_no_visitors(monkeypatch: pytest
     sessions = [MagicMock(waiting=2, lag_ms=None) for _key in keys]
     for session, key in zip(sessions, keys, strict=True):
         session.feed.key, session.frames.stream.viewers = key, 1
-    feeds = [SimpleNamespace(key=key, viewers=2) for key in keys]
+    feeds = dict.fromkeys(keys, 2)
     monkeypatch.setattr(metrics_module, "hub", lambda: SimpleNamespace(sessions=lambda: sessions, watched=lambda: feeds))
     families = {one.name: {of.labels["feed"]: of.value for of in one.samples} for one in metrics_module.Gauges().collect()}
     counts = {bundled: 3, "upload": 5, "kraken": 2, "simulated": 2, "recorded": 1}

@@ -52,7 +52,7 @@ def press(app: AppTest, key: str) -> AppTest:
 def test_it_opens_with_the_bundled_recordings_each_this_visits_own(drawn: list[str]) -> None:
     app = opened()
     assert drawn == [one.market for one in index.recordings()]
-    assert len({feed.key.partition("~")[2] for feed in hub().watched()} - {""}) == 1
+    assert len({key.partition("~")[2] for key in hub().watched()} - {""}) == 1
     assert "panes" not in app.query_params
 
 
@@ -76,7 +76,7 @@ def test_a_market_is_added_and_removed_and_the_link_follows(drawn: list[str]) ->
     assert app.query_params["panes"] == f"sim:3,{FIRST}" and len(drawn) == 3
     assert app.button(key="panes:add").disabled and "has a pane already" in words(app)
     app = press(app, "panes:remove:sim:3")
-    assert app.query_params["panes"] == FIRST and sum(feed.viewers for feed in hub().watched()) == 1
+    assert app.query_params["panes"] == FIRST and sum(hub().watched().values()) == 1
     app = press(app, f"panes:remove:{FIRST}")
     assert app.query_params["panes"] == "none" and "There is no pane" in words(app)
     drawn.clear()

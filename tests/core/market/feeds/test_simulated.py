@@ -69,8 +69,3 @@ def test_the_lead_comes_at_once_and_ends_now() -> None:
             assert loop.time() - began == pytest.approx(0.25)
 
     run_virtually(scenario)
-
-
-def test_a_setting_out_of_range_is_refused() -> None:
-    with pytest.raises(ValueError, match="pressure is 2"):
-        MarketSettings(volatility_bps=3.0, pressure=2)

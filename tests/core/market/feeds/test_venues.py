@@ -4,7 +4,7 @@ import ccxt
 import pytest
 
 from core.market.feeds.protocol import FeedFailed
-from core.market.feeds.venues import make_exchange, nearest, poll_levels, size_unit, socket_levels, unit_of_symbol, venue_tick
+from core.market.feeds.venues import POLL_LEVELS, make_exchange, nearest, size_unit, socket_levels, unit_of_symbol, venue_tick
 
 SPOT, SWAP, OPTION = {"spot": True}, {"swap": True}, {"option": True}
 
@@ -20,9 +20,7 @@ def test_depths_are_among_those_the_venues_take() -> None:
     assert socket_levels("kucoin", SPOT) in (20, 50, 100)
     assert socket_levels("okx", SPOT) is None
     assert socket_levels("coinbase", SPOT) is None
-    assert poll_levels("kucoin") == 100
-    assert poll_levels("binance") == 100
-    assert poll_levels("coinbase") is None
+    assert (POLL_LEVELS["kucoin"], POLL_LEVELS["binance"]) == (100, 100) and "coinbase" not in POLL_LEVELS
 
 
 @pytest.mark.parametrize(

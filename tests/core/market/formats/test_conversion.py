@@ -69,7 +69,7 @@ def test_rows_come_out_as_they_went_in(
 ) -> None:
     gap = np.ones(300, dtype=bool)
     gap[50:60] = False
-    files = write(tmp_path, holed := rows.take(gap))
+    files = write(tmp_path, holed := rows[gap])
     found, made, _path = converted(files, tmp_path)
     assert (found.form, found.problem_count, found.levels) == (key, 0, 10)
     assert (found.start_ms, found.end_ms, found.sampling_ms) == (rows.timestamps[0], rows.timestamps[-1], 250.0)

@@ -12,20 +12,22 @@ from core.market.store.index import FOLDER, Recording, find_recording, recording
 from core.market.store.rows import read_market
 from tests.core.market.helpers import read_trades
 
+INDEX: list[dict[str, Any]] = json.loads((FOLDER / "recordings.json").read_text(encoding="utf-8"))
 
-@pytest.mark.parametrize("one", recordings(), ids=lambda one: one.name)
-def test_a_recording_is_what_the_index_says(one: Recording) -> None:
+
+@pytest.mark.parametrize(("one", "entry"), list(zip(recordings(), INDEX, strict=True)), ids=[one.name for one in recordings()])
+def test_a_recording_is_what_the_index_says(one: Recording, entry: dict[str, Any]) -> None:
     rows = read_rows(one.path)
     assert len(rows) == one.rows
     assert int(rows.timestamps[0]) == one.start_ms
     assert one.seconds == one.rows * STEP_MS / 1e3
     assert on_grid(rows.timestamps)
     assert len(segments(rows.timestamps)) == 1
-    assert sha256(one.path) == one.sha256
-    assert one.licence == "MIT"
+    assert sha256(one.path) == entry["sha256"]
+    assert entry["licence"] == "MIT"
     assert datetime.fromtimestamp(one.start_ms / 1e3, UTC).date().isoformat() in one.name
     trades = read_trades(one.path)
-    assert len(trades) == one.trades
+    assert len(trades) == entry["trades"]
     assert all(rows.timestamps[0] - STEP_MS < trade.exchange_ms <= rows.timestamps[-1] for trade in trades)
 
 
@@ -56,7 +58,7 @@ def test_the_licence_is_there_and_the_rest_of_the_folder_is_listed() -> None:
     assert read_market([recordings()[0].path]).levels.shape[1] == 40
 
 
-ENTRY = json.loads((FOLDER / "recordings.json").read_text(encoding="utf-8"))[0]
+ENTRY = INDEX[0]
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_pla
             assert time.monotonic() < until, now
             time.sleep(0.05)
         assert now.running and recorder.running() == [feed.key] and now.size + now.free > 0
-        assert [one.viewers for one in hub().watched()] == [1]
+        assert list(hub().watched().values()) == [1]
         hub().restart(feed.key)  # the last viewer has left
         while recorder.running():
             assert time.monotonic() < until, recorder.status(feed.key)
