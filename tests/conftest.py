@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from core import messages
 from core.figures import style
@@ -72,8 +73,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=HOW))
 
 
+LONG = ("tests/core/test_failing_calls.py", "tests/pages/test_closed_tabs.py", "tests/core/test_onnx_file.py")
+"""Files of few tests that take long: xdist, which counts tests, would leave them to the end, where two of three workers wait."""
+
+
 class ByFile(LoadScopeScheduling):
-    """A worker takes whole files, so that a file starts its servers once; and all of the browser's, who share one app."""
+    """A worker takes whole files, so that a file starts its servers once; and all of the browser's who share one app."""
 
     @staticmethod
     def scope(nodeid: str) -> str:
@@ -81,6 +86,12 @@ class ByFile(LoadScopeScheduling):
         return "tests/browser" if file.startswith("tests/browser/") else file
 
     _split_scope = scope
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        first = next(filter(self.workqueue.__contains__, ("tests/browser", *LONG)), None)
+        if first is not None:
+            self.workqueue.move_to_end(first, last=False)
+        super()._assign_work_unit(node)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -7,7 +7,7 @@ import pytest
 import streamlit as st
 from hypothesis import HealthCheck, settings
 
-from tests.conftest import OUTSIDE_A_RUN, ByFile
+from tests.conftest import LONG, OUTSIDE_A_RUN, ByFile
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +36,7 @@ def test_the_browser_is_one_workers_and_each_other_file_one() -> None:
         "tests/core/test_once.py::test_c[tests/browser/x]": "tests/core/test_once.py",
     }
     assert {nodeid: ByFile.scope(nodeid) for nodeid in scopes} == scopes
+    assert all((ROOT / file).is_file() for file in LONG)
 
 
 def test_no_property_fails_because_the_machine_is_busy() -> None:
