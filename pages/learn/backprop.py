@@ -273,7 +273,7 @@ def _product(target: str, left: Any, right: Any, entry: str, *, key_width: int |
     digits = digits_needed(partial(dot, scale=factor), *flat(left, right), result=4)
     pairs = zip(left, right, strict=True)
     products = [rf"({tex(float(a), digits)})({tex(float(b), digits)})" for a, b in pairs]
-    terms = r" \\ {} + ".join(" + ".join(products[at : at + ON_A_LINE]) for at in range(0, len(products), ON_A_LINE))
+    terms = r" \\ + ".join(" + ".join(products[at : at + ON_A_LINE]) for at in range(0, len(products), ON_A_LINE))
     inside = terms if key_width is None else rf"\tfrac{{1}}{{\sqrt{{{key_width}}}}}\bigl[{terms}\bigr]"
     return rf"\begin{{gathered}} {target} = {inside} \\ = {entry} \end{{gathered}}"
 
