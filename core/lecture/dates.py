@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
+from itertools import takewhile
 from typing import Final, Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ SIGNS: Final = ("␀", "▷", "■", "�")
 CHARACTERS: Final = " ',-./:0123456789abcdefghijklmnopqrstuvwxyz"
 SYMBOLS: Final = (*SIGNS, *CHARACTERS)
 """The vocabulary, of source and target alike: 47 symbols."""
+NUMBERS: Final = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 FIRST_DAY, LAST_DAY = date(1900, 1, 1), date(2099, 12, 31)
 TWO_DIGITS_FROM, TWO_DIGITS_TO = date(1969, 1, 1), date(2068, 12, 31)
 
@@ -110,25 +112,14 @@ def normalise(text: str) -> str:
     return " ".join(plain.split())
 
 
-@cache
-def _numbers() -> dict[str, int]:
-    return {symbol: number for number, symbol in enumerate(SYMBOLS)}
-
-
 def encode_text(text: str) -> list[int]:
     """Symbol numbers of a normalised text; UNKNOWN for characters outside the vocabulary."""
-    return [_numbers().get(character, UNKNOWN) for character in text]
+    return [NUMBERS.get(character, UNKNOWN) for character in text]
 
 
 def decode_text(symbols: Iterable[int]) -> str:
     """The characters up to the end sign, without a begin sign."""
-    characters = []
-    for symbol in symbols:
-        if symbol == END:
-            break
-        if symbol != BEGIN:
-            characters.append(SYMBOLS[symbol])
-    return "".join(characters)
+    return "".join(SYMBOLS[symbol] for symbol in takewhile(lambda one: one != END, symbols) if symbol != BEGIN)
 
 
 def parse_by_rules(text: str) -> str:
@@ -205,14 +196,15 @@ def format_date(day: date, pattern: str, language: Language, *, long_september: 
     )
 
 
-def days_of(part: Part, seed: int) -> list[date]:
-    """The days of a part in random order; parts do not overlap, and together cover 1900 to 2099."""
+@cache
+def days_of(part: Part, seed: int) -> np.ndarray:
+    """The days of a part in random order, dates; parts do not overlap, and together cover 1900 to 2099."""
     count = (LAST_DAY - FIRST_DAY).days + 1
     order = np.random.default_rng([seed, 1]).permutation(count)
     validation, test = (int(count * HELD_OUT[one]) for one in ("validation", "test"))
     held = validation + test
     chosen = {"validation": order[:validation], "test": order[validation:held], "train": order[held:]}
-    return [FIRST_DAY + timedelta(days=int(number)) for number in chosen[part]]
+    return np.array([FIRST_DAY + timedelta(days=int(number)) for number in chosen[part]], dtype=object)
 
 
 def format_fields(body: str) -> frozenset[str]:
@@ -250,7 +242,7 @@ def sample_pairs(part: Part, count: int, *, seed: int, stream: int = 0) -> list[
         seed: of the split and of the samples. stream: number of an independent draw from the same split, such as an epoch.
     """
     rng = np.random.default_rng([seed, 3, ("train", "validation", "test").index(part), stream])
-    days, bodies = _days_as_array(part, seed), bodies_of(part, seed)
+    days, bodies = days_of(part, seed), bodies_of(part, seed)
     short = days[(days >= TWO_DIGITS_FROM) & (days <= TWO_DIGITS_TO)]
     weights = np.array([{"en": 2.0, "es": 2.0, "numeric": 1.0}[language] for language, _ in bodies])
     weights /= np.array([sum(1 for other, _ in bodies if other == language) for language, _ in bodies])
@@ -265,11 +257,6 @@ def sample_pairs(part: Part, count: int, *, seed: int, stream: int = 0) -> list[
         text = format_date(day, lead + body, language, long_september=bool(rng.random() < 0.3))
         pairs.append(DatePair(text=text, iso=day.isoformat(), body=body, language=language))
     return pairs
-
-
-@cache
-def _days_as_array(part: Part, seed: int) -> np.ndarray:
-    return np.array(days_of(part, seed), dtype=object)
 
 
 def padded(texts: Sequence[str]) -> list[list[int]]:

@@ -8,7 +8,7 @@ import json
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -50,6 +50,7 @@ class Equation:
         query = {**self.query, **parameters}
         return f"{self.page}?{urlencode(query)}" if query else self.page
 
+    @cached_property
     def searchable_text(self) -> str:
         """All fields in both languages, in lower case and without accents."""
         fields = [self.id, self.document, self.section, self.latex, self.test, self.page, *self.code, *self.decisions]
@@ -70,12 +71,7 @@ def equations() -> tuple[Equation, ...]:
     return tuple(Equation(**{**row, "code": tuple(row["code"]), "decisions": tuple(row["decisions"])}) for row in rows)
 
 
-@cache
-def _searchable_texts() -> dict[str, str]:
-    return {entry.id: entry.searchable_text() for entry in equations()}
-
-
 def search(text: str = "") -> list[Equation]:
     """Entries that contain every word of the text: of title, formula, document, decision, code or test."""
     wanted = without_accents(text).split()
-    return [entry for entry in equations() if all(word in _searchable_texts()[entry.id] for word in wanted)]
+    return [entry for entry in equations() if all(word in entry.searchable_text for word in wanted)]

@@ -146,23 +146,15 @@ class NormalisedCell:
     """The normalisation of one entry.
 
     Attributes:
-        x: before. mean, variance: of its group. y: after. count: numbers in the group.
+        numbers: before, and its group's mean and variance, of BiN batch norm's and then instance norm's: see `normalised_entry`.
+        y: after. count: numbers in the group.
         group: sample -> (first channel, last channel, first step, last step) of the numbers that share the mean.
-        other: for BiN the mean and variance of instance norm; `mean` and `variance` are then batch norm's.
     """
 
-    x: float
-    mean: float
-    variance: float
+    numbers: tuple[float, ...]
     y: float
     count: int
     group: dict[int, tuple[int, int, int, int]]
-    other: tuple[float, float] | None = None
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """Arguments of `normalised_entry`."""
-        return (self.x, self.mean, self.variance, *(self.other or ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,20 +196,13 @@ def example_cell(norm: Norm, *, level: float, sample: int, step: int, channel: i
     x = example_batch(level=level)
     at, over = (sample, step, channel), OVER.get("batch" if norm == "bin" else norm, ())
     shared = tuple(slice(None) if axis in over else slice(place, place + 1) for axis, place in enumerate(at))
-    members = x[shared]
     samples, steps, channels = (range(count)[some] for count, some in zip(x.shape, shared, strict=True))
-    other = None
-    if norm == "bin":
-        series = x[sample, :, channel]
-        other = float(series.mean()), float(series.var(unbiased=False))
+    groups = [x[shared], *([x[sample, :, channel]] if norm == "bin" else [])]
     return NormalisedCell(
-        x=float(x[at]),
-        mean=float(members.mean()),
-        variance=float(members.var(unbiased=False)),
+        numbers=(float(x[at]), *(float(one) for group in groups for one in (group.mean(), group.var(unbiased=False)))),
         y=float(normalise(x, norm)[at]),
-        count=members.numel(),
+        count=groups[0].numel(),
         group=dict.fromkeys(samples, (channels[0], channels[-1], steps[0], steps[-1])),
-        other=other,
     )
 
 

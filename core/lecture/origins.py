@@ -7,7 +7,6 @@ its operands.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -69,7 +68,7 @@ class Origin:
     @property
     def entry(self) -> Equation:
         """Its equation in the index."""
-        return _entries()[self.equation]
+        return next(one for one in equations() if one.id == self.equation)
 
 
 def _from(how: str, operands: str, equation: str) -> Origin:
@@ -104,11 +103,6 @@ ORIGINS: Final[Mapping[str, Origin]] = {
     "bp_linear_W": _from("dot", "x :i, ∇y :j", "vit-ffn-backward"),
 }
 """By the matrix's key on the page."""
-
-
-@cache
-def _entries() -> dict[str, Equation]:
-    return {one.id: one for one in equations()}
 
 
 def origin_of(key: str) -> Origin | None:

@@ -52,7 +52,6 @@ class Shuffle:
         p: the permutation matrix. before, after: all steps for X and for PX; Z and Z' are their `joined`, before any W_O.
         moved: (n, width) P Z, which Z' equals under equivariance. off: (n, width) Z' - P Z.
         rows, maps, pool: largest deviations of Z' from P Z, of A' from P A P^T, of the means over rows.
-        positions, causal: as they were set.
     """
 
     p: Array
@@ -63,8 +62,6 @@ class Shuffle:
     rows: float
     maps: float
     pool: float
-    positions: bool
-    causal: Causal
 
     @property
     def largest(self) -> float:
@@ -90,14 +87,7 @@ class Shuffle:
 
 
 def shuffle(
-    x: Array,
-    weights: dict[str, Array],
-    order: Sequence[int],
-    *,
-    heads: int = 1,
-    positions: bool = False,
-    scale: float = 1.0,
-    causal: Causal = "none",
+    x: Array, weights: dict[str, Array], order: Sequence[int], *, heads: int = 1, positions: bool = False, causal: Causal = "none"
 ) -> Shuffle:
     """Attend over X and over PX, and compare.
 
@@ -111,7 +101,7 @@ def shuffle(
         ValueError: for an order that is no permutation.
     """
     p = permutation_matrix(order)
-    places = encoding(*x.shape, scale=scale) if positions else np.zeros_like(x)
+    places = encoding(*x.shape) if positions else np.zeros_like(x)
     mask = build_mask("none" if causal == "none" else "causal", len(x))
     other = permute_map(mask.astype(float), p) > 0.5 if causal == "permuted" else mask
     before = steps(x + places, weights, heads=heads, mask=mask)
@@ -126,8 +116,6 @@ def shuffle(
         rows=float(np.abs(after.joined - moved).max()),
         maps=float(np.abs(after.weights - permute_map(before.weights, p)).max()),
         pool=float(np.abs(pooled(after.joined) - pooled(before.joined)).max()),
-        positions=positions,
-        causal=causal,
     )
 
 

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from core.explain.erasing import RANDOM_ORDERS
 from core.messages import BadValue
 from core.models.minilm import MiniLM, MiniLMConfig
 from core.nn import MultiHeadAttention
+from core.once import once
 from core.words.model_files import TOKENIZER, WEIGHTS, WORD_FILES
 
 MAX_PIECES: Final = 96
@@ -202,7 +202,7 @@ def likeness(one: ReadSentence, other: ReadSentence) -> float:
     return float(one.vector @ other.vector)
 
 
-@cache
+@once
 def sentence_reader() -> SentenceReader:
     """The reader of this process.
 

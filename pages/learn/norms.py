@@ -67,7 +67,7 @@ def _normalised(norm: Norm, cell: norms.NormalisedCell, at: tuple[int, int, int]
     s, t, c = at
     if norm == "none":
         where = _("sample {s}, time {t}, channel {c}").format(s=s, t=t, c=c)
-        return Worked(formulas[norm], rf"y = {tex(cell.x)}", where)
+        return Worked(formulas[norm], rf"y = {tex(cell.y)}", where)
     digits = digits_needed(norms.normalised_entry, *cell.numbers)
     x, *moments = (tex(value, digits) for value in cell.numbers)
     pairs = zip(moments[::2], moments[1::2], strict=True)
@@ -112,7 +112,7 @@ def normalisation(
         ],
         asked=lambda: (_("the normalised number"), cell.y),
         notebook_values=lambda: (
-            {"X": example.before, "NORM": norm, "AT": list(place.values())} | on_screen({"x": cell.x, "y": cell.y})
+            {"X": example.before, "NORM": norm, "AT": list(place.values())} | on_screen({"x": cell.numbers[0], "y": cell.y})
         ),
     )
 

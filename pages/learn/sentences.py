@@ -11,7 +11,7 @@ from core.messages import BadValue
 from core.package_files import MAKE, MissingModels
 from core.words import bundled
 from core.words.model_files import WORD_FILES
-from core.words.sentences import MAX_CHARACTERS, ReadSentence, SentenceReader, likeness
+from core.words.sentences import MAX_CHARACTERS, ReadSentence, SentenceReader, likeness, sentence_reader
 from pages.learn import cached_sentences, take_along, writing
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
@@ -23,16 +23,11 @@ OTHER: Final = "other"
 RUBBED_OUT: Final = "hide_words"
 
 
-@st.cache_resource(show_spinner=False)
-def _reader() -> SentenceReader:
-    return SentenceReader()
-
-
 def reader() -> SentenceReader | None:
     """The model, waited for where it is drawn; None where it is not set up, so that the bundled sentences are all there is."""
     try:
         with st.spinner(_("Loading the network…")):
-            return _reader()
+            return sentence_reader()
     except MissingModels:
         return None
 
@@ -105,15 +100,8 @@ def compare(one: ReadSentence) -> ReadSentence | None:
     other = sentence(text)
     if other is None:
         return None
-    stat_strip(
-        [
-            Stat(
-                name=_("cosine").capitalize(),
-                value=number(likeness(one, other), 3),
-                note=_("1: the same direction, 0: unrelated"),
-            )
-        ]
-    )
+    note = _("1: the same direction, 0: unrelated")
+    stat_strip([Stat(name=_("cosine").capitalize(), value=number(likeness(one, other), 3), note=note)])
     return other
 
 

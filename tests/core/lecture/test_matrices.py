@@ -9,14 +9,12 @@ import torch
 from sklearn.preprocessing import scale
 
 from core.lecture.equations import equations
-from core.lecture.matrices import EXAMPLES, MATRIX_OPERATIONS, operation
+from core.lecture.matrices import EXAMPLES, MATRIX_OPERATIONS
+from core.lecture.matrices import operation as found
 
 A = [[1.0, -2.0, 0.5], [3.0, 0.0, -1.5]]
 B = [[0.5, 1.0, 2.0], [-1.0, 4.0, 0.25]]
 ROWS, COLUMNS = range(2), range(3)
-
-
-found = operation
 
 
 @pytest.mark.parametrize("name", MATRIX_OPERATIONS)
