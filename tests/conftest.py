@@ -1,10 +1,15 @@
 """What all tests share: which are numeric, which Chromium the browser tests drive, and what a run prints."""
 
+import asyncio
 import gc
+import inspect
 import logging
 import os
 import re
 import shutil
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -51,6 +56,18 @@ for _name, _text in OUTSIDE_A_RUN.items():
 
 MIN_WIDTH = 240
 """Columns of a run's last lines: those that say why a test failed are not cut where nobody reads them in a window."""
+
+
+def in_a_loop(item: pytest.Function, run: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+    """Has a test that is a coroutine run so."""
+    if inspect.iscoroutinefunction(test := item.obj):
+        item.obj = wraps(test)(lambda **given: run(test(**given)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Tests that are coroutines may take a minute."""
+    in_a_loop(pyfuncitem, lambda test: asyncio.run(asyncio.wait_for(test, 60)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

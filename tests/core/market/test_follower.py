@@ -40,24 +40,21 @@ def said(steps: Sequence[Step]) -> list[Any]:
     ]
 
 
-def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: Path, predictor: Predictor) -> None:
+async def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: Path, predictor: Predictor) -> None:
     rows = with_hole(BOOK, 300, 50)
     kept = KeptSteps()
 
-    async def scenario() -> list[Path]:
-        session = MarketSession(ScriptedFeed(replaying(rows), key="live/testville/ABC/USD", ends=True), predictor)
-        recording = SessionRecording(session, tmp_path)
-        session.record(kept, ())
-        writing = asyncio.create_task(recording.run())
-        await session.run()
-        shown = session.view(4_800).predictions
-        assert [one[0] for one in said(kept.steps) if one[1]] == shown["timestamp"].tolist()
-        drawn = [one[1][5] for one in said(kept.steps) if one[1]]
-        np.testing.assert_array_equal(drawn, shown["recalibrated"])
-        await writing
-        return recording.files
-
-    files = asyncio.run(scenario())
+    session = MarketSession(ScriptedFeed(replaying(rows), key="live/testville/ABC/USD", ends=True), predictor)
+    recording = SessionRecording(session, tmp_path)
+    session.record(kept, ())
+    writing = asyncio.create_task(recording.run())
+    await session.run()
+    shown = session.view(4_800).predictions
+    assert [one[0] for one in said(kept.steps) if one[1]] == shown["timestamp"].tolist()
+    drawn = [one[1][5] for one in said(kept.steps) if one[1]]
+    np.testing.assert_array_equal(drawn, shown["recalibrated"])
+    await writing
+    files = recording.files
     calls = calls_of(files)
     columns = calls[list(PROBABILITIES)].to_numpy().reshape(-1, len(HEADS), 6)
     told = Predictions(probabilities=columns[..., :3], calls=np.zeros(columns.shape[:2], np.int8))
@@ -81,7 +78,7 @@ def _rows(files: Sequence[Path]) -> tuple[list[int], Any]:
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
-def test_a_row_is_predicted_once_whoever_looks(
+async def test_a_row_is_predicted_once_whoever_looks(
     tmp_path: Path, predictor: Predictor, monkeypatch: pytest.MonkeyPatch, is_recorded: bool
 ) -> None:
     windows: list[int] = []
@@ -93,41 +90,35 @@ def test_a_row_is_predicted_once_whoever_looks(
 
     monkeypatch.setattr(Predictor, "predict", counted)
 
-    async def scenario() -> None:
-        session = MarketSession(ScriptedFeed(replaying(BOOK), ends=True), predictor)
-        work = [session.run()] + ([SessionRecording(session, tmp_path).run()] if is_recorded else [])
-        await asyncio.gather(*work)
-
-    asyncio.run(scenario())
+    session = MarketSession(ScriptedFeed(replaying(BOOK), ends=True), predictor)
+    work = [session.run()] + ([SessionRecording(session, tmp_path).run()] if is_recorded else [])
+    await asyncio.gather(*work)
     assert sum(windows) == len(BOOK) - predictor.window + 1
 
 
-def test_a_recording_that_is_begun_later_is_made_again_from_its_own_rows(tmp_path: Path, predictor: Predictor) -> None:
+async def test_a_recording_that_is_begun_later_is_made_again_from_its_own_rows(tmp_path: Path, predictor: Predictor) -> None:
     """What the page had learned before is not in the files, and so is forgotten."""
 
-    async def scenario() -> list[Path]:
-        begins = asyncio.Event()
-        script = [*replaying(BOOK[:200]), begins.set]
-        feed = ScriptedFeed(script, key="live/testville/ABC/USD")
-        session = MarketSession(feed, predictor)
-        running = asyncio.create_task(session.run())
-        await begins.wait()
-        while session.step < 200:
-            await asyncio.sleep(0.005)
-        assert session.answer_score(0).outcomes > 0
-        recording = SessionRecording(session, tmp_path)
-        writing = asyncio.create_task(recording.run())
-        await asyncio.sleep(0)
-        feed.send(*itertools.islice(replaying(BOOK[200:]), 1, None))
-        while recording.status().rows < 279:
-            await asyncio.sleep(0.01)
-        recording.stopping.set()
-        await writing
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        return recording.files
-
-    files = asyncio.run(scenario())
+    begins = asyncio.Event()
+    script = [*replaying(BOOK[:200]), begins.set]
+    feed = ScriptedFeed(script, key="live/testville/ABC/USD")
+    session = MarketSession(feed, predictor)
+    running = asyncio.create_task(session.run())
+    await begins.wait()
+    while session.step < 200:
+        await asyncio.sleep(0.005)
+    assert session.answer_score(0).outcomes > 0
+    recording = SessionRecording(session, tmp_path)
+    writing = asyncio.create_task(recording.run())
+    await asyncio.sleep(0)
+    feed.send(*itertools.islice(replaying(BOOK[200:]), 1, None))
+    while recording.status().rows < 279:
+        await asyncio.sleep(0.01)
+    recording.stopping.set()
+    await writing
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    files = recording.files
     times = read_market(files).timestamps
     assert times.tolist() == BOOK.timestamps[480 - len(times) :].tolist() and len(times) >= 279
     result = make_again("it", files, lambda *_: predictor)

@@ -108,19 +108,15 @@ class Session:
         (0.1, 0.1, 8, 3.2),  # a quarter of a core for all eight
     ],
 )
-def test_it_is_computed_once_for_all_and_no_oftener_than_keeps_it_fresh(
+async def test_it_is_computed_once_for_all_and_no_oftener_than_keeps_it_fresh(
     lasts: float, work: float, heads: int, every: float
 ) -> None:
     keeper, session = CountingKeeper(lasts, work), Session()
-
-    async def watch() -> None:
-        while keeper.now < 30:
-            for viewer in range(3 * heads):  # three of each head, and the one that waits longest is asked for first
-                waits = sorted(range(heads), key=lambda head: max((at for one, at in keeper.began if one == head), default=0))
-                await keeper.newest(session, waits[viewer // 3])
-            keeper.now += 0.01
-
-    asyncio.run(watch())
+    while keeper.now < 30:
+        for viewer in range(3 * heads):  # three of each head, and the one that waits longest is asked for first
+            waits = sorted(range(heads), key=lambda head: max((at for one, at in keeper.began if one == head), default=0))
+            await keeper.newest(session, waits[viewer // 3])
+        keeper.now += 0.01
     for head in range(heads):
         assert np.diff([at for one, at in keeper.began if one == head])[1:] == pytest.approx(every, abs=0.1)
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -113,208 +113,157 @@ async def visiting(session: MarketSession, count: int = 1, *, language: str = "e
     await asyncio.wait_for(asyncio.gather(*serving), 20)
 
 
-def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(test(), 60))
+async def test_a_question_about_a_price_is_answered_of_the_newest_window(session: MarketSession) -> None:
+    async with visiting(session) as (visitor,):
+        price, newest = float(ROWS.levels[BEGUN - 1, 0]), session.newest_window(1)
+        visitor.say("light 1")
+        visitor.say(f"without {2 * price} 0.01")
+        visitor.say(f"without {price} 0.01")  # the newest question counts
+        answer = (await visitor.text())["without"]
+        assert newest is not None and answer["time"] == newest.timestamps[-1] and answer["head"] == 1
+        assert answer["price"] == price and answer["size"] == ROWS.levels[BEGUN - 1, 1]
+        visitor.say("without a price")  # is none: the viewer is let go
 
 
-def test_a_question_about_a_price_is_answered_of_the_newest_window(session: MarketSession) -> None:
-    async def test() -> None:
-        async with visiting(session) as (visitor,):
-            price, newest = float(ROWS.levels[BEGUN - 1, 0]), session.newest_window(1)
-            visitor.say("light 1")
-            visitor.say(f"without {2 * price} 0.01")
-            visitor.say(f"without {price} 0.01")  # the newest question counts
-            answer = (await visitor.text())["without"]
-            assert newest is not None and answer["time"] == newest.timestamps[-1] and answer["head"] == 1
-            assert answer["price"] == price and answer["size"] == ROWS.levels[BEGUN - 1, 1]
-            visitor.say("without a price")  # is none: the viewer is let go
-
-    run(test)
-
-
-def test_a_light_that_must_wait_for_the_processor_comes_without_a_further_step(
+async def test_a_light_that_must_wait_for_the_processor_comes_without_a_further_step(
     session: MarketSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     light = Mock(message='{"light": 1}', timestamp=1)
     rests = Mock(newest=AsyncMock(side_effect=[None, None, *[light] * 200]))
     monkeypatch.setattr(stream_route, "keeper", lambda: rests)
-
-    async def test() -> None:
-        async with visiting(session, 2) as visitors:
-            for visitor in visitors:
-                visitor.say("light 1")
-            for visitor in visitors:
-                assert await visitor.text() == {"light": 1}
-
-    run(test)
+    async with visiting(session, 2) as visitors:
+        for visitor in visitors:
+            visitor.say("light 1")
+        for visitor in visitors:
+            assert await visitor.text() == {"light": 1}
 
 
-def test_a_ticket_keeps_no_session_alive(predictor: Predictor) -> None:
-    async def test() -> None:
-        session = MarketSession(ScriptedFeed([]), predictor)
-        visitor, gone = Visitor(ticket_for(session)), weakref.ref(session)
-        del session
-        assert gone() is None
-        await stream_route.market_stream(visitor.socket)
-        sent = [visitor.got.get_nowait() for _ in range(visitor.got.qsize())]
-        assert sent[-1]["type"] == "websocket.close" and sent[-1]["code"] == stream_route.NOT_RUNNING
-
-    run(test)
+async def test_a_ticket_keeps_no_session_alive(predictor: Predictor) -> None:
+    session = MarketSession(ScriptedFeed([]), predictor)
+    visitor, gone = Visitor(ticket_for(session)), weakref.ref(session)
+    del session
+    assert gone() is None
+    await stream_route.market_stream(visitor.socket)
+    sent = [visitor.got.get_nowait() for _ in range(visitor.got.qsize())]
+    assert sent[-1]["type"] == "websocket.close" and sent[-1]["code"] == stream_route.NOT_RUNNING
 
 
-def test_a_viewer_gets_a_snapshot_and_then_every_step(session: MarketSession) -> None:
-    async def test() -> None:
-        async with visiting(session) as (visitor,):
-            for number in range(1, 2 * MAX_UNREAD):
-                await play(session, 1)
-                assert await visitor.frame() == (FrameKind.STEP, BEGUN + number)
-                visitor.say(str(number + 1))
-
-    run(test)
+async def test_a_viewer_gets_a_snapshot_and_then_every_step(session: MarketSession) -> None:
+    async with visiting(session) as (visitor,):
+        for number in range(1, 2 * MAX_UNREAD):
+            await play(session, 1)
+            assert await visitor.frame() == (FrameKind.STEP, BEGUN + number)
+            visitor.say(str(number + 1))
 
 
-def test_a_slow_reader_skips_to_the_newest(session: MarketSession) -> None:
+async def test_a_slow_reader_skips_to_the_newest(session: MarketSession) -> None:
     """It reads what it was sent before it fell silent, and then the newest: what lies between waits nowhere."""
-
-    async def test() -> None:
-        async with visiting(session, 2) as (slow, quick):
-            for number in range(1, MAX_UNREAD + MAX_BEHIND + 5):
-                await play(session, 1)
-                assert await quick.frame() == (FrameKind.STEP, BEGUN + number)
-                quick.say(str(number + 1))
-            assert [(await slow.frame())[1] for _ in range(MAX_UNREAD - 1)] == list(range(BEGUN + 1, BEGUN + MAX_UNREAD))
-            assert slow.got.empty()
-            slow.say(str(MAX_UNREAD))
-            assert await slow.frame() == (FrameKind.SNAPSHOT, session.step)
-
-    run(test)
+    async with visiting(session, 2) as (slow, quick):
+        for number in range(1, MAX_UNREAD + MAX_BEHIND + 5):
+            await play(session, 1)
+            assert await quick.frame() == (FrameKind.STEP, BEGUN + number)
+            quick.say(str(number + 1))
+        assert [(await slow.frame())[1] for _ in range(MAX_UNREAD - 1)] == list(range(BEGUN + 1, BEGUN + MAX_UNREAD))
+        assert slow.got.empty()
+        slow.say(str(MAX_UNREAD))
+        assert await slow.frame() == (FrameKind.SNAPSHOT, session.step)
 
 
-def test_a_short_stall_costs_no_snapshot(session: MarketSession) -> None:
-    async def test() -> None:
-        async with visiting(session) as (visitor,):
-            await play(session, MAX_UNREAD + 4)
-            visitor.say(str(MAX_UNREAD))
-            found = [await visitor.frame() for _ in range(MAX_UNREAD + 4)]
-            assert found == [(FrameKind.STEP, BEGUN + 1 + i) for i in range(MAX_UNREAD + 4)]
-
-    run(test)
+async def test_a_short_stall_costs_no_snapshot(session: MarketSession) -> None:
+    async with visiting(session) as (visitor,):
+        await play(session, MAX_UNREAD + 4)
+        visitor.say(str(MAX_UNREAD))
+        found = [await visitor.frame() for _ in range(MAX_UNREAD + 4)]
+        assert found == [(FrameKind.STEP, BEGUN + 1 + i) for i in range(MAX_UNREAD + 4)]
 
 
-def test_after_a_jump_one_snapshot_is_made_for_all_viewers(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_after_a_jump_one_snapshot_is_made_for_all_viewers(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
     making = Mock(wraps=session.snapshot)
-
-    async def test() -> None:
-        async with visiting(session, 12) as visitors:
-            monkeypatch.setattr(session, "snapshot", making)
-            assert isinstance(session.feed, ScriptedFeed)
-            session.feed.send(StatusChange(state=FeedState.REPLAYING, gap=True), *books(ROWS[:1]))  # wound back
-            for one in visitors:
-                while (await one.frame())[0] is not FrameKind.SNAPSHOT:
-                    pass
-            assert making.call_count <= 2  # one more where a viewer asks after the others have theirs
-
-    run(test)
+    async with visiting(session, 12) as visitors:
+        monkeypatch.setattr(session, "snapshot", making)
+        assert isinstance(session.feed, ScriptedFeed)
+        session.feed.send(StatusChange(state=FeedState.REPLAYING, gap=True), *books(ROWS[:1]))  # wound back
+        for one in visitors:
+            while (await one.frame())[0] is not FrameKind.SNAPSHOT:
+                pass
+        assert making.call_count <= 2  # one more where a viewer asks after the others have theirs
 
 
-def test_a_changed_status_reaches_every_viewer_in_its_own_language(session: MarketSession) -> None:
-    async def test() -> None:
-        async with visiting(session, 2, language="es") as visitors:
-            assert isinstance(session.feed, ScriptedFeed)
-            session.feed.unit = compose("contracts of {size:g} {currency}", size=0.01, currency="BTC")
-            session.feed.send(StatusChange(state=FeedState.RECONNECTING, message="later"))
-            told = {"status": STATUSES.index(Status.RECONNECTING), "text": "later", "unit": "contratos de 0,01 BTC"}
-            for one in visitors:
-                assert await one.text() == told
-            session.feed.unit = ""
-
-    run(test)
+async def test_a_changed_status_reaches_every_viewer_in_its_own_language(session: MarketSession) -> None:
+    async with visiting(session, 2, language="es") as visitors:
+        assert isinstance(session.feed, ScriptedFeed)
+        session.feed.unit = compose("contracts of {size:g} {currency}", size=0.01, currency="BTC")
+        session.feed.send(StatusChange(state=FeedState.RECONNECTING, message="later"))
+        told = {"status": STATUSES.index(Status.RECONNECTING), "text": "later", "unit": "contratos de 0,01 BTC"}
+        for one in visitors:
+            assert await one.text() == told
+        session.feed.unit = ""
 
 
 @pytest.mark.parametrize("said", ["hello", ""])
-def test_a_viewer_that_talks_nonsense_is_dropped(session: MarketSession, said: str) -> None:
-    async def test() -> None:
-        visitor = Visitor(ticket_for(session))
-        serving = asyncio.create_task(stream_route.market_stream(visitor.socket))
-        await visitor.frame()
-        visitor.say(said)
-        await asyncio.wait_for(serving, 20)
-        assert session.frames.stream.viewers == 0
-
-    run(test)
+async def test_a_viewer_that_talks_nonsense_is_dropped(session: MarketSession, said: str) -> None:
+    visitor = Visitor(ticket_for(session))
+    serving = asyncio.create_task(stream_route.market_stream(visitor.socket))
+    await visitor.frame()
+    visitor.say(said)
+    await asyncio.wait_for(serving, 20)
+    assert session.frames.stream.viewers == 0
 
 
-def test_nothing_is_left_when_the_last_viewer_has_gone(session: MarketSession) -> None:
-    async def test() -> None:
-        async with visiting(session, 3):
-            assert session.frames.stream.viewers == 4  # and the one look-out for all
-        await asyncio.sleep(0)
-        assert session.frames.stream.viewers == 0
-
-    run(test)
+async def test_nothing_is_left_when_the_last_viewer_has_gone(session: MarketSession) -> None:
+    async with visiting(session, 3):
+        assert session.frames.stream.viewers == 4  # and the one look-out for all
+    await asyncio.sleep(0)
+    assert session.frames.stream.viewers == 0
 
 
 @pytest.mark.parametrize("running", [None, "another session"])
-def test_a_viewer_of_a_stopped_feed_is_sent_away_to_start_it_anew(
+async def test_a_viewer_of_a_stopped_feed_is_sent_away_to_start_it_anew(
     session: MarketSession, monkeypatch: pytest.MonkeyPatch, running: object
 ) -> None:
     monkeypatch.setattr(stream_route, "hub", lambda: Mock(join=Mock(return_value=running)))
-
-    async def test() -> None:
-        visitor = Visitor(ticket_for(session))
-        await asyncio.wait_for(stream_route.market_stream(visitor.socket), 20)
-        sent = [visitor.got.get_nowait() for _ in range(visitor.got.qsize())]
-        assert sent[-1]["type"] == "websocket.close" and sent[-1]["code"] == 4404
-
-    run(test)
+    visitor = Visitor(ticket_for(session))
+    await asyncio.wait_for(stream_route.market_stream(visitor.socket), 20)
+    sent = [visitor.got.get_nowait() for _ in range(visitor.got.qsize())]
+    assert sent[-1]["type"] == "websocket.close" and sent[-1]["code"] == 4404
 
 
-def test_a_guessed_ticket_is_turned_away() -> None:
-    async def test() -> None:
-        visitor = Visitor("guessed")
-        await stream_route.market_stream(visitor.socket)
-        assert (await visitor.got.get())["code"] == 4403
-
-    run(test)
+async def test_a_guessed_ticket_is_turned_away() -> None:
+    visitor = Visitor("guessed")
+    await stream_route.market_stream(visitor.socket)
+    assert (await visitor.got.get())["code"] == 4403
 
 
-def test_a_session_is_kept_running_once_for_all_sockets_of_a_viewer(
+async def test_a_session_is_kept_running_once_for_all_sockets_of_a_viewer(
     session: MarketSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = Mock(return_value=session)
     monkeypatch.setattr(stream_route, "hub", lambda: Mock(join=calls))
     monkeypatch.setattr(stream_route, "ALIVE_EVERY_S", 0.01)
-
-    async def test() -> None:
-        async with visiting(session, 3) as visitors:
-            await asyncio.to_thread(wait_until, lambda: calls.call_count > 20)
-            notices = stream_route._notices[session]
-            assert notices.viewers == {"me": 3}
-            calls.return_value = None  # the feed was stopped
-            for visitor in visitors:
-                while (await asyncio.wait_for(visitor.got.get(), 20))["type"] != "websocket.close":
-                    pass
-
-    run(test)
+    async with visiting(session, 3) as visitors:
+        await asyncio.to_thread(wait_until, lambda: calls.call_count > 20)
+        notices = stream_route._notices[session]
+        assert notices.viewers == {"me": 3}
+        calls.return_value = None  # the feed was stopped
+        for visitor in visitors:
+            while (await asyncio.wait_for(visitor.got.get(), 20))["type"] != "websocket.close":
+                pass
     assert session not in stream_route._notices
 
 
-def test_states_of_the_market_travel_with_their_beginning(session: MarketSession) -> None:
-    async def test() -> None:
-        async with visiting(session, 1, language="es") as (one,):
-            assert isinstance(session.feed, ScriptedFeed)
-            locked = Since(kind=Situation.LOCKED, since_ms=1_700_000_000_000)
-            session.feed.send(StatusChange(state=FeedState.LIVE, message="later", situations=(locked,)))
-            told = {"since": 1_700_000_000_000, "short": "igualado", "text": "igualado desde las {time}"}
-            status = STATUSES.index(Status.INTERRUPTED)
-            said = await one.text()
-            assert said == {"status": status, "text": "later", "situations": [told]}  # a day that was sent is not sent again
-            assert session.situations() == (locked,)
-            session._day.known = 180_000, ((60_000, "halted"),)  # a minute is over
-            session.feed.send(StatusChange(state=FeedState.LIVE, message="on"))
-            assert (await one.text())["day"] == {"until": 180_000, "runs": [[60_000, "halted"]]}
-
-    run(test)
+async def test_states_of_the_market_travel_with_their_beginning(session: MarketSession) -> None:
+    async with visiting(session, 1, language="es") as (one,):
+        assert isinstance(session.feed, ScriptedFeed)
+        locked = Since(kind=Situation.LOCKED, since_ms=1_700_000_000_000)
+        session.feed.send(StatusChange(state=FeedState.LIVE, message="later", situations=(locked,)))
+        told = {"since": 1_700_000_000_000, "short": "igualado", "text": "igualado desde las {time}"}
+        status = STATUSES.index(Status.INTERRUPTED)
+        said = await one.text()
+        assert said == {"status": status, "text": "later", "situations": [told]}  # a day that was sent is not sent again
+        assert session.situations() == (locked,)
+        session._day.known = 180_000, ((60_000, "halted"),)  # a minute is over
+        session.feed.send(StatusChange(state=FeedState.LIVE, message="on"))
+        assert (await one.text())["day"] == {"until": 180_000, "runs": [[60_000, "halted"]]}
 
 
 def test_a_page_gets_another_ticket_once_its_own_is_forgotten(session: MarketSession) -> None:

@@ -21,7 +21,6 @@ from core.market.feeds.requested_books import Asks, RequestedBooks
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
 from tests.core.market.feeds.replay_server import BinanceEthReplay, BinanceReplay
 from tests.core.market.feeds.virtual_market import Market, cut, drop, followed, lose, misprint, swap
-from tests.core.market.feeds.virtual_time import virtually
 
 QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
 
@@ -159,7 +158,7 @@ def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(make: typ
     assert market.feed.tick == 0.1  # the venue's own step of price
 
 
-def test_a_book_asked_for_before_the_first_message_holds_from_its_arrival() -> None:
+async def test_a_book_asked_for_before_the_first_message_holds_from_its_arrival() -> None:
     class Slow:
         id, name, has, made_ns = "slow", "Slow", {"fetchOrderBook": True}, 0
 
@@ -168,11 +167,8 @@ def test_a_book_asked_for_before_the_first_message_holds_from_its_arrival() -> N
             self.made_ns = CLOCK.now_ns()
             return {"asks": [[20.0 + i, 1.0] for i in range(10)], "bids": [[10.0 - i / 2, 1.0] for i in range(10)]}
 
-    async def scenario() -> None:
-        judge = MarketJudge(exchange := Slow(), "A/B", timeouts=Timeouts(), memory=FeedMemory(), confirms=lambda: False)
-        await RequestedBooks(judge, exchange.fetch_order_book).ask(1.0, Asks())
-        book = judge.queue.get_nowait()
-        assert isinstance(book, OrderBookSnapshot)
-        assert book.received_ns >= exchange.made_ns  # a row before then would show a book that the venue did not have yet
-
-    virtually(scenario())
+    judge = MarketJudge(exchange := Slow(), "A/B", timeouts=Timeouts(), memory=FeedMemory(), confirms=lambda: False)
+    await RequestedBooks(judge, exchange.fetch_order_book).ask(1.0, Asks())
+    book = judge.queue.get_nowait()
+    assert isinstance(book, OrderBookSnapshot)
+    assert book.received_ns >= exchange.made_ns  # a row before then would show a book that the venue did not have yet

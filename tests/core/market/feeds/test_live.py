@@ -25,7 +25,6 @@ from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, KrakenServer, VenueServer
 from tests.core.market.feeds.replay_server import BinanceEthReplay, BinanceReplay, BinanceUsdmReplay, Replay, captured
 from tests.core.market.feeds.virtual_market import Market, followed
-from tests.core.market.feeds.virtual_time import virtually
 
 T = TypeVar("T")
 QUICK = Backoff(first_s=0.02, cap_s=0.05)
@@ -83,68 +82,57 @@ def data_of(make: type[Replay]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("make", "fewest"), [(BinanceReplay, 200), (BinanceEthReplay, 120), (BinanceUsdmReplay, 45)])
-def test_the_book_equals_the_recorded_best_prices_at_every_update_both_have(make: type[Replay], fewest: int) -> None:
+async def test_the_book_equals_the_recorded_best_prices_at_every_update_both_have(make: type[Replay], fewest: int) -> None:
     """Each a copy with the venue's number and time."""
     tickers = {one["u"]: one for one in data_of(make) if "B" in one}
     times = {one["u"]: one["E"] for one in data_of(make) if one.get("e") == "depthUpdate"}
-
-    async def scenario() -> None:
-        server, compared = make(), 0
-        async with following(server) as reader:
-            first = await reader.next_of(OrderBookSnapshot)
-            kept = first.levels.copy()
-            for count in range(sum(number > server.number for number in times)):
-                book = await reader.book_after(server)
-                assert book.exchange_ms == times[server.number]
-                if (ticker := tickers.get(server.number)) is not None:
-                    assert book.levels[:4].tolist() == [float(ticker[key]) for key in "aAbB"]
-                    compared += 1
-                if count % 25 == 0:
-                    asks, bids = (np.array(side) for side in server.best(len(book.whole) // 4))
-                    assert len(asks) > 500
-                    np.testing.assert_array_equal(book.whole, np.concatenate([asks, bids], axis=1).reshape(-1))
-            np.testing.assert_array_equal(first.levels, kept)
-            assert [status.state for status in reader.statuses] == [FeedState.CONNECTING, FeedState.LIVE]
-        assert compared >= fewest  # else the comparison is hollow
-
-    virtually(scenario())
+    server, compared = make(), 0
+    async with following(server) as reader:
+        first = await reader.next_of(OrderBookSnapshot)
+        kept = first.levels.copy()
+        for count in range(sum(number > server.number for number in times)):
+            book = await reader.book_after(server)
+            assert book.exchange_ms == times[server.number]
+            if (ticker := tickers.get(server.number)) is not None:
+                assert book.levels[:4].tolist() == [float(ticker[key]) for key in "aAbB"]
+                compared += 1
+            if count % 25 == 0:
+                asks, bids = (np.array(side) for side in server.best(len(book.whole) // 4))
+                assert len(asks) > 500
+                np.testing.assert_array_equal(book.whole, np.concatenate([asks, bids], axis=1).reshape(-1))
+        np.testing.assert_array_equal(first.levels, kept)
+        assert [status.state for status in reader.statuses] == [FeedState.CONNECTING, FeedState.LIVE]
+    assert compared >= fewest  # else the comparison is hollow
 
 
-def test_trades_are_streamed_with_their_aggressor() -> None:
+async def test_trades_are_streamed_with_their_aggressor() -> None:
     sent = [
         Trade(price=float(one["p"]), size=float(one["q"]), side="sell" if one["m"] else "buy", exchange_ms=one["T"])
         for one in data_of(BinanceReplay)
         if one.get("e") == "trade"
     ]  # m: the buyer was the maker
-
-    async def scenario() -> None:
-        server = BinanceReplay()
-        async with following(server, trades=True) as reader:
-            await reader.next_of(OrderBookSnapshot)
-            while len(server.sockets) < 2:
-                await asyncio.sleep(0.01)
-            for _ in range(100):
-                await server.send(server.step())
-            came = [await reader.next_of(Trade) for _ in range(5)]
-            assert came == sent[sent.index(came[0]) :][:5] and {one.side for one in sent} == {"buy", "sell"}
-
-    virtually(scenario())
+    server = BinanceReplay()
+    async with following(server, trades=True) as reader:
+        await reader.next_of(OrderBookSnapshot)
+        while len(server.sockets) < 2:
+            await asyncio.sleep(0.01)
+        for _ in range(100):
+            await server.send(server.step())
+        came = [await reader.next_of(Trade) for _ in range(5)]
+        assert came == sent[sent.index(came[0]) :][:5] and {one.side for one in sent} == {"buy", "sell"}
 
 
-def test_a_market_that_leaves_its_snapshot_gets_a_fresh_one_before_a_level_is_wrong() -> None:
-    async def scenario() -> None:
-        server = BinanceReplay()
-        server.gives = 60
-        server.step()  # past the captured snapshot of 1,000 levels
-        async with following(server) as reader:
-            await reader.next_of(OrderBookSnapshot)
-            for _ in range(300):
-                book = await reader.book_after(server)
-                np.testing.assert_array_equal(book.levels, server.top())
-            lost = [status for status in reader.statuses if status.state is FeedState.RECONNECTING]
-            assert lost and all(status.gap and "moved past the levels" in status.message for status in lost)
-
-    virtually(scenario())
+async def test_a_market_that_leaves_its_snapshot_gets_a_fresh_one_before_a_level_is_wrong() -> None:
+    server = BinanceReplay()
+    server.gives = 60
+    server.step()  # past the captured snapshot of 1,000 levels
+    async with following(server) as reader:
+        await reader.next_of(OrderBookSnapshot)
+        for _ in range(300):
+            book = await reader.book_after(server)
+            np.testing.assert_array_equal(book.levels, server.top())
+        lost = [status for status in reader.statuses if status.state is FeedState.RECONNECTING]
+        assert lost and all(status.gap and "moved past the levels" in status.message for status in lost)
 
 
 @pytest.mark.parametrize("transport", ["auto", "poll"])
@@ -195,20 +183,17 @@ def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch, tmp_
     followed(Away(), tmp_path, scenario, backoff=QUICK)
 
 
-def test_a_peer_that_no_longer_answers_does_not_hold_up_the_end() -> None:
-    async def scenario() -> None:
-        before = asyncio.all_tasks()
-        server = BinanceEthReplay()
-        async with following(server) as reader:
-            await reader.next_of(OrderBookSnapshot)
-            for peer in server.sockets:  # nor does it answer a closing handshake, for which aiohttp would wait ten seconds
-                assert peer._req is not None and peer._req.transport is not None
-                peer._req.transport.pause_reading()  # type: ignore[attr-defined]
-            async with asyncio.timeout(8):
-                await reader.events.aclose()  # type: ignore[attr-defined]
-        assert asyncio.all_tasks() == before
-
-    virtually(scenario())
+async def test_a_peer_that_no_longer_answers_does_not_hold_up_the_end() -> None:
+    before = asyncio.all_tasks()
+    server = BinanceEthReplay()
+    async with following(server) as reader:
+        await reader.next_of(OrderBookSnapshot)
+        for peer in server.sockets:  # nor does it answer a closing handshake, for which aiohttp would wait ten seconds
+            assert peer._req is not None and peer._req.transport is not None
+            peer._req.transport.pause_reading()  # type: ignore[attr-defined]
+        async with asyncio.timeout(8):
+            await reader.events.aclose()  # type: ignore[attr-defined]
+    assert asyncio.all_tasks() == before
 
 
 def test_nothing_is_left_behind_after_a_stop() -> None:

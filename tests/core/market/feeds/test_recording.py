@@ -21,7 +21,6 @@ from core.market.store.rows import read_market
 from core.market.store.segments import TRADES, segment_path
 from core.market.store.trades import BREAK, trades_table
 from core.market.store.writer import SegmentWriter
-from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
 from tests.core.market.feeds_for_tests import PlayedOnce
 from tests.core.market.helpers import START_MS, frame_from_rows
 
@@ -78,17 +77,10 @@ def test_a_place_that_is_asked_for_in_the_middle_of_a_jump_is_a_row(tmp_path: Pa
     assert feed.position in (39, 0)
 
 
-def everything(feed: RecordingFeed) -> list[FeedEvent]:
-    async def collect(loop: VirtualLoop) -> list[FeedEvent]:
-        return [event async for event in feed.events()]
-
-    return run_virtually(collect)
-
-
 @pytest.mark.parametrize("name", ["book.parquet", "book.csv"])
-def test_every_row_comes_out_once_in_order_with_its_time(tmp_path: Path, name: str) -> None:
+async def test_every_row_comes_out_once_in_order_with_its_time(tmp_path: Path, name: str) -> None:
     feed = PlayedOnce(file_of(tmp_path, 300, name), market="NEXO/USDT", speed=None)
-    events = everything(feed)
+    events = [event async for event in feed.events()]
     assert events[0] == PLAYING
     assert events[-1] == StatusChange(state=FeedState.ENDED)
     books = [event for event in events if isinstance(event, OrderBookSnapshot)]
@@ -101,76 +93,64 @@ def test_every_row_comes_out_once_in_order_with_its_time(tmp_path: Path, name: s
 
 
 @pytest.mark.parametrize("speed", [SPEEDS[0], 1.0, SPEEDS[-1]])
-def test_rows_come_on_time_and_do_not_drift(tmp_path: Path, speed: float) -> None:
-    random = np.random.default_rng(7)
-
-    async def scenario(loop: VirtualLoop) -> list[float]:
-        feed = PlayedOnce(file_of(tmp_path, 2_000), market="x", speed=speed)
-        began, late = loop.time(), []
-        async for event in feed.events():
-            if isinstance(event, OrderBookSnapshot) and event.sequence is not None:
-                late.append(loop.time() - began - event.sequence * 0.25 / speed)
-                await asyncio.sleep(random.uniform(0, 0.9) * 0.25 / speed)  # a listener that takes its time
-        return late
-
-    late = np.array(run_virtually(scenario))
+async def test_rows_come_on_time_and_do_not_drift(tmp_path: Path, speed: float) -> None:
+    random, loop = np.random.default_rng(7), asyncio.get_running_loop()
+    feed = PlayedOnce(file_of(tmp_path, 2_000), market="x", speed=speed)
+    began, late = loop.time(), []
+    async for event in feed.events():
+        if isinstance(event, OrderBookSnapshot) and event.sequence is not None:
+            late.append(loop.time() - began - event.sequence * 0.25 / speed)
+            await asyncio.sleep(random.uniform(0, 0.9) * 0.25 / speed)  # a listener that takes its time
     assert len(late) == 2_000
-    assert late.min() > -1e-5
-    assert late.max() < 1e-5
+    assert min(late) > -1e-5
+    assert max(late) < 1e-5
 
 
-def test_the_lead_comes_at_once_and_then_the_pace(tmp_path: Path) -> None:
-    async def scenario(loop: VirtualLoop) -> None:
-        feed = RecordingFeed(file_of(tmp_path, 500), market="x", lead=128)
-        async with aclosing(feed.events()) as events:
-            began = loop.time()
-            assert await take(events, 129) == [PLAYING, *range(128)]
-            assert loop.time() == began
-            assert await take(events, 2) == [128, 129]
-            assert loop.time() - began == pytest.approx(0.5)
-
-    run_virtually(scenario)
+async def test_the_lead_comes_at_once_and_then_the_pace(tmp_path: Path) -> None:
+    loop = asyncio.get_running_loop()
+    feed = RecordingFeed(file_of(tmp_path, 500), market="x", lead=128)
+    async with aclosing(feed.events()) as events:
+        began = loop.time()
+        assert await take(events, 129) == [PLAYING, *range(128)]
+        assert loop.time() == began
+        assert await take(events, 2) == [128, 129]
+        assert loop.time() - began == pytest.approx(0.5)
 
 
-def test_pause_step_and_resume(tmp_path: Path) -> None:
-    async def scenario(loop: VirtualLoop) -> None:
-        feed = RecordingFeed(file_of(tmp_path, 500), market="x")
-        async with aclosing(feed.events()) as events:
-            assert await take(events, 4) == [PLAYING, 0, 1, 2]
-            feed.pause()
-            assert feed.paused
-            assert await take(events, 1) == [PAUSED]
-            waiting = asyncio.ensure_future(anext(events))
-            await asyncio.sleep(3600)
-            assert not waiting.done()
-            feed.step()
-            assert short(await waiting) == 3
-            feed.step()
-            assert await take(events, 1) == [4]
-            assert feed.position == 4
-            feed.resume()
-            before = loop.time()
-            assert await take(events, 2) == [PLAYING, 5]
-            assert loop.time() - before == pytest.approx(0.25)
-
-    run_virtually(scenario)
+async def test_pause_step_and_resume(tmp_path: Path) -> None:
+    loop = asyncio.get_running_loop()
+    feed = RecordingFeed(file_of(tmp_path, 500), market="x")
+    async with aclosing(feed.events()) as events:
+        assert await take(events, 4) == [PLAYING, 0, 1, 2]
+        feed.pause()
+        assert feed.paused
+        assert await take(events, 1) == [PAUSED]
+        waiting = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(3600)
+        assert not waiting.done()
+        feed.step()
+        assert short(await waiting) == 3
+        feed.step()
+        assert await take(events, 1) == [4]
+        assert feed.position == 4
+        feed.resume()
+        before = loop.time()
+        assert await take(events, 2) == [PLAYING, 5]
+        assert loop.time() - before == pytest.approx(0.25)
 
 
-def test_a_jump_is_a_gap_with_the_lead_before_its_target(tmp_path: Path) -> None:
-    async def scenario(loop: VirtualLoop) -> None:
-        feed = RecordingFeed(file_of(tmp_path, 1_001), market="x", lead=3)
-        async with aclosing(feed.events()) as events:
-            assert await take(events, 4) == [PLAYING, 0, 1, 2]
-            feed.seek(500)
-            assert feed.position == 500
-            assert await take(events, 5) == [JUMPED, 498, 499, 500, 501]
-            feed.seek(1)
-            assert await take(events, 4) == [JUMPED, 0, 1, 2]
-            feed.pause()
-            feed.seek(1_000)
-            assert await take(events, 5) == [PAUSED, StatusChange(state=FeedState.PAUSED, gap=True), 998, 999, 1_000]
-
-    run_virtually(scenario)
+async def test_a_jump_is_a_gap_with_the_lead_before_its_target(tmp_path: Path) -> None:
+    feed = RecordingFeed(file_of(tmp_path, 1_001), market="x", lead=3)
+    async with aclosing(feed.events()) as events:
+        assert await take(events, 4) == [PLAYING, 0, 1, 2]
+        feed.seek(500)
+        assert feed.position == 500
+        assert await take(events, 5) == [JUMPED, 498, 499, 500, 501]
+        feed.seek(1)
+        assert await take(events, 4) == [JUMPED, 0, 1, 2]
+        feed.pause()
+        feed.seek(1_000)
+        assert await take(events, 5) == [PAUSED, StatusChange(state=FeedState.PAUSED, gap=True), 998, 999, 1_000]
 
 
 @pytest.mark.parametrize("place", [-1, 300])
@@ -180,67 +160,59 @@ def test_a_place_outside_the_recording_is_refused(tmp_path: Path, place: int) ->
         feed.seek(place)
 
 
-def test_it_begins_again_at_the_end_across_a_gap(tmp_path: Path) -> None:
-    async def scenario(loop: VirtualLoop) -> None:
-        feed = RecordingFeed(file_of(tmp_path, 6), market="x", lead=2)
-        async with aclosing(feed.events()) as events:
-            assert await take(events, 12) == [PLAYING, 0, 1, 2, 3, 4, 5, JUMPED, 0, 1, 2, 3]
-
-    run_virtually(scenario)
+async def test_it_begins_again_at_the_end_across_a_gap(tmp_path: Path) -> None:
+    feed = RecordingFeed(file_of(tmp_path, 6), market="x", lead=2)
+    async with aclosing(feed.events()) as events:
+        assert await take(events, 12) == [PLAYING, 0, 1, 2, 3, 4, 5, JUMPED, 0, 1, 2, 3]
 
 
-def test_together_they_jump_only_from_afar_begin_again_at_one_moment_and_none_runs_ahead(tmp_path: Path) -> None:
-    async def scenario(loop: VirtualLoop) -> None:
-        feed = RecordingFeed(file_of(tmp_path, 100), market="x", lead=2)
-        other = RecordingFeed(file_of(tmp_path, 100, "other.parquet"), market="y", lead=2)
-        first, last = START_MS + 250 * 20 - 100, START_MS + 250 * 34 + 100  # between rows of these
-        feed.play_together([feed, other], first, last, START_MS + 250 * 33)
-        async with aclosing(feed.events()) as events:
-            assert await take(events, 7) == [PLAYING, 32, 33, 34, JUMPED, 20, 21]  # the other does not run
-            feed.play_together([feed, other], first, last, START_MS + 250 * 28)
-            assert await take(events, 2) == [22, 23]
-            feed.play_together([feed, other], first, last, START_MS + 250 * 32)
-            assert await take(events, 3) == [JUMPED, 31, 32]
-            other.seek(30)
-            async with aclosing(other.events()) as others:
-                assert await take(others, 3) == [PLAYING, 29, 30]
-                began = loop.time()
-                waiting = asyncio.ensure_future(take(events, 2))
-                await asyncio.sleep(10)
-                assert not waiting.done() and feed.position == 33  # 33 is .75 s ahead of 30
-                assert await take(others, 1) == [31]
-                assert await waiting == [33, 34] and loop.time() - began < 11
-            assert await take(events, 2) == [JUMPED, 20]
-
-    run_virtually(scenario)
+async def test_together_they_jump_only_from_afar_begin_again_at_one_moment_and_none_runs_ahead(tmp_path: Path) -> None:
+    loop = asyncio.get_running_loop()
+    feed = RecordingFeed(file_of(tmp_path, 100), market="x", lead=2)
+    other = RecordingFeed(file_of(tmp_path, 100, "other.parquet"), market="y", lead=2)
+    first, last = START_MS + 250 * 20 - 100, START_MS + 250 * 34 + 100  # between rows of these
+    feed.play_together([feed, other], first, last, START_MS + 250 * 33)
+    async with aclosing(feed.events()) as events:
+        assert await take(events, 7) == [PLAYING, 32, 33, 34, JUMPED, 20, 21]  # the other does not run
+        feed.play_together([feed, other], first, last, START_MS + 250 * 28)
+        assert await take(events, 2) == [22, 23]
+        feed.play_together([feed, other], first, last, START_MS + 250 * 32)
+        assert await take(events, 3) == [JUMPED, 31, 32]
+        other.seek(30)
+        async with aclosing(other.events()) as others:
+            assert await take(others, 3) == [PLAYING, 29, 30]
+            began = loop.time()
+            waiting = asyncio.ensure_future(take(events, 2))
+            await asyncio.sleep(10)
+            assert not waiting.done() and feed.position == 33  # 33 is .75 s ahead of 30
+            assert await take(others, 1) == [31]
+            assert await waiting == [33, 34] and loop.time() - began < 11
+        assert await take(events, 2) == [JUMPED, 20]
 
 
-def test_a_hole_in_the_file_is_marked_and_not_waited_out(tmp_path: Path) -> None:
+async def test_a_hole_in_the_file_is_marked_and_not_waited_out(tmp_path: Path) -> None:
     hours = 3_600_000
     times = [START_MS, START_MS + 250, START_MS + 500, START_MS + hours, START_MS + hours + 250]
-
-    async def scenario(loop: VirtualLoop) -> None:
-        feed = RecordingFeed(file_of(tmp_path, times), market="x", lead=3)
-        async with aclosing(feed.events()) as events:
-            assert await take(events, 7) == [PLAYING, 0, 1, 2, JUMPED, 3, 4]
-            assert loop.time() < 1_002
-            feed.seek(4)
-            assert await take(events, 3) == [JUMPED, 3, 4]  # the lead does not reach over the hole
-
-    run_virtually(scenario)
+    loop = asyncio.get_running_loop()
+    feed = RecordingFeed(file_of(tmp_path, times), market="x", lead=3)
+    async with aclosing(feed.events()) as events:
+        assert await take(events, 7) == [PLAYING, 0, 1, 2, JUMPED, 3, 4]
+        assert loop.time() < 1_002
+        feed.seek(4)
+        assert await take(events, 3) == [JUMPED, 3, 4]  # the lead does not reach over the hole
 
 
-def test_trades_come_before_the_row_that_closes_their_quarter_second(tmp_path: Path) -> None:
+async def test_trades_come_before_the_row_that_closes_their_quarter_second(tmp_path: Path) -> None:
     path = file_of(tmp_path, 4)
     times = (0, 1, 250, 700)
     trades = [Trade(price=100.5, size=1.0 + at, side="buy", exchange_ms=START_MS + at) for at in times]
     segment_path(path, TRADES).parent.mkdir()
     pq.write_table(trades_table(trades), segment_path(path, TRADES))
-    events = [short(event) for event in everything(PlayedOnce(path, market="x", speed=None))]
+    events = [short(event) async for event in PlayedOnce(path, market="x", speed=None).events()]
     assert events == [PLAYING, trades[0], 0, trades[1], trades[2], 1, 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
 
 
-def test_what_was_traded_in_a_hole_and_the_break_of_the_trades_come_with_the_row_after_it(tmp_path: Path) -> None:
+async def test_what_was_traded_in_a_hole_and_the_break_of_the_trades_come_with_the_row_after_it(tmp_path: Path) -> None:
     made = rows_of([START_MS + 250 * at for at in (0, 1, 41, 42)])
     trades = [Trade(price=1.0, size=1.0 + at, side="buy", exchange_ms=START_MS + at) for at in (100, 4_000, 9_000, 10_400)]
     with SegmentWriter(tmp_path, "x") as writer:
@@ -251,29 +223,26 @@ def test_what_was_traded_in_a_hole_and_the_break_of_the_trades_come_with_the_row
         writer.add_event(BREAK, START_MS + 600, until=START_MS + 9_500)
         writer.add_event("state", START_MS + 500, "x: locked since 22:13:20 UTC.")
     (path,) = writer.files
-    events = [short(event) for event in everything(PlayedOnce(path, market="x", speed=None))]
+    events = [short(event) async for event in PlayedOnce(path, market="x", speed=None).events()]
     missed = TradesBreak(from_ms=START_MS + 600, until_ms=START_MS + 9_500)
     after = [missed, trades[1], trades[2], 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
     assert events == [PLAYING, 0, trades[0], 1, JUMPED, *after]
 
 
-def test_as_fast_as_it_goes_leaves_the_loop_to_others(tmp_path: Path) -> None:
-    async def scenario(loop: VirtualLoop) -> int:
-        turns = 0
+async def test_as_fast_as_it_goes_leaves_the_loop_to_others(tmp_path: Path) -> None:
+    turns = 0
 
-        async def other() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
 
-        beside = asyncio.ensure_future(other())
-        async for _ in PlayedOnce(file_of(tmp_path, 6_400), market="x", speed=None).events():
-            pass
-        beside.cancel()
-        return turns
-
-    assert run_virtually(scenario) >= 99  # once a chunk of 64 rows
+    beside = asyncio.ensure_future(other())
+    async for _ in PlayedOnce(file_of(tmp_path, 6_400), market="x", speed=None).events():
+        pass
+    beside.cancel()
+    assert turns >= 99  # once a chunk of 64 rows
 
 
 def test_controls_from_another_thread_wake_a_paused_feed(tmp_path: Path) -> None:
@@ -290,7 +259,7 @@ def test_controls_from_another_thread_wake_a_paused_feed(tmp_path: Path) -> None
             assert await asyncio.wait_for(waiting, 20) == StatusChange(state=FeedState.PAUSED, gap=True)
             assert short(await anext(events)) == 42
 
-    asyncio.run(scenario())
+    asyncio.run(scenario())  # a thread takes its time
 
 
 def test_a_bad_file_is_said_to_be_bad_at_once(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def followed(server: Any, folder: Path, scenario: Callable[[Market], Coroutine[A
             await scenario(market)
         return market
 
-    return virtually(run(), most_s=7_200.0)
+    return virtually(run())
 
 
 # -- faults -------------------------------------------------------------------------------------------------------------

@@ -74,6 +74,6 @@ def run_virtually(scenario: Callable[[VirtualLoop], Coroutine[Any, Any, T]]) -> 
         return runner.run(scenario(loop))
 
 
-def virtually(scenario: Coroutine[Any, Any, T], *, most_s: float = 600.0) -> T:
-    """Runs a coroutine as `asyncio.run` does, in virtual time; one that takes longer than `most_s` of it fails."""
-    return run_virtually(lambda _loop: asyncio.wait_for(scenario, most_s))
+def virtually(scenario: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine as `asyncio.run` does, in virtual time; one that takes longer than two hours of it fails."""
+    return run_virtually(lambda _loop: asyncio.wait_for(scenario, 7_200))
