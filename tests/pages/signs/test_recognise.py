@@ -27,8 +27,8 @@ from pages.shared.kept_results import forget_all
 from pages.shared.navigation import ROOT
 from tests.core.signs.tiny import save_tiny
 from tests.core.signs.video_files import film, grey, sound
-from tests.pages.learn.test_labs import stats, text
-from tests.pages.open_page import open_page
+from tests.pages.learn.test_labs import stats
+from tests.pages.open_page import open_page, words
 from tests.pages.scenes import scene_of
 
 opened = partial(open_page, ROOT / "pages" / "signs" / "recognise.py")
@@ -53,8 +53,8 @@ def test_a_bundled_clip_is_read(models):
     recogniser = load_recogniser(DIGITS, folder=models)
     footage = read_video(sample.path.read_bytes(), size=32, fps=8)
     expected = recogniser.greedy(recogniser.log_probabilities(footage.frames))
-    assert "blanks removed: " + (" ".join(f"`{gloss}`" for gloss in expected) or "–") in text(app)
-    assert "synthetic sentence of real photos" in text(app)
+    assert "blanks removed: " + (" ".join(f"`{gloss}`" for gloss in expected) or "–") in words(app)
+    assert "synthetic sentence of real photos" in words(app)
     assert {"Took", "Parameters"} <= stats(opened(sview="numbers")).keys()
 
 
@@ -107,7 +107,7 @@ def test_samples_and_the_camera_are_a_press(monkeypatch):
     app.button(key="signs_sample_1").click().run()
     assert "".join(app.query_params["sample"]) == "digits_314" and "input" not in app.query_params
     app.button(key="signs_sample_2").click().run()
-    assert "".join(app.query_params["input"]) == "tracks" and "Real ASL" in text(app)
+    assert "".join(app.query_params["input"]) == "tracks" and "Real ASL" in words(app)
     app.button(key="signs_camera").click().run()
     assert "".join(app.query_params["input"]) == "camera" and not app.exception
 
@@ -125,8 +125,8 @@ def test_scores_say_what_they_were_measured_on():
 
 def test_the_vocabulary_is_listed():
     app = opened()
-    assert "It knows 10 glosses" in text(app)
-    assert "`0` · `1` · `2`" in text(app)
+    assert "It knows 10 glosses" in words(app)
+    assert "`0` · `1` · `2`" in words(app)
 
 
 def test_a_link_to_an_upload_works_while_it_is_kept():
@@ -149,7 +149,7 @@ def test_an_uploaded_film_is_read(models):
     film_uploader(app).upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
     assert not app.exception
     assert stats(app)["Frames"] == "16"
-    assert "64 x 48, 10.0 frames a second, vp8; 16 frames from 0.0 to 1.9 s were read." in text(app)
+    assert "64 x 48, 10.0 frames a second, vp8; 16 frames from 0.0 to 1.9 s were read." in words(app)
     assert STORE.find("".join(app.query_params["file"])) is not None
 
 
@@ -159,7 +159,7 @@ def test_nothing_stays_under_the_error_of_a_failed_upload(data: bytes, why: str)
     good = film([grey(90, 64, 48)] * 20, kind="webm")
     film_uploader(app).upload("good.webm", good, "video/webm").run()
     assert stats(app)["Frames"] == "16"
-    assert "**good.webm**" in text(app)
+    assert "**good.webm**" in words(app)
     film_uploader(app).upload("bad.mp4", data, "video/mp4").run()
     assert not app.exception
     assert why in app.error[0].value
@@ -230,6 +230,6 @@ def test_frames_that_are_rubbed_out_are_said_with_what_is_read_without_them(mode
     hidden[0, :3] = True
     (labels,) = evidences.glosses_without(recogniser, footage.frames)(hidden)
     said = " ".join(recogniser.vocabulary.names[label] for label in labels)
-    assert f"Without 3 of {len(footage.frames)} parts it" in text(app) and (f"**{said}**" if said else "nothing") in text(app)
+    assert f"Without 3 of {len(footage.frames)} parts it" in words(app) and (f"**{said}**" if said else "nothing") in words(app)
     app.button(key="hide_frames_back").click().run()
-    assert "Without 3 of" not in text(app) and "hide_frames" not in app.query_params
+    assert "Without 3 of" not in words(app) and "hide_frames" not in app.query_params
