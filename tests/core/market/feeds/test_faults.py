@@ -20,7 +20,7 @@ from core.market.feeds.protocol import FeedState
 from core.market.feeds.requested_books import Asks, RequestedBooks
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
 from tests.core.market.feeds.replay_server import BinanceEthReplay, BinanceReplay
-from tests.core.market.feeds.virtual_market import Market, cut, drop, followed, lose, misprint, swap
+from tests.core.market.feeds.virtual_market import cut, drop, followed, lose, misprint, swap
 
 QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
 
@@ -52,16 +52,14 @@ async def missing_field(server: BinanceReplay) -> None:
     ],
     ids=["truncated", "no JSON", "a level without numbers", "size 'NaN'", "size NaN", "size 1e308", "reordered"],
 )
-def test_a_bad_message_leaves_no_wrong_row(fault: Callable[[Any], Awaitable[None]], tmp_path: Path) -> None:
-    async def scenario(market: Market) -> None:
+async def test_a_bad_message_leaves_no_wrong_row(fault: Callable[[Any], Awaitable[None]], tmp_path: Path) -> None:
+    async with followed(BinanceEthReplay(), tmp_path) as market:
         await market.until_recorded(4)
         market.moves = False
         await fault(market.server)
         await asyncio.sleep(0.6)  # two rows, before the next message puts some of these faults right
         market.moves = True
         await market.until_recorded(4)
-
-    market = followed(BinanceEthReplay(), tmp_path, scenario)
     assert market.wrong() == [] and market.count >= 8
     assert not any("html" in said for said in market.said)
 
@@ -74,8 +72,8 @@ async def ping(server: BinanceReplay) -> None:
     await asyncio.sleep(0.1)
 
 
-def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_path: Path) -> None:
-    async def scenario(market: Market) -> None:
+async def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_path: Path) -> None:
+    async with followed(BinanceEthReplay(), tmp_path) as market:
         await market.until_recorded(4)
         market.moves, before = False, market.count
         while not market.breaks:
@@ -85,25 +83,21 @@ def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_path: Pat
         assert market.breaks == ["Binance stopped sending while its book moved on; connecting again."]
         market.moves = True
         await market.until_recorded(4)
+    assert market.wrong() == []
 
-    assert followed(BinanceEthReplay(), tmp_path, scenario).wrong() == []
 
-
-def test_a_market_that_stands_still_is_confirmed_by_asking(tmp_path: Path) -> None:
+async def test_a_market_that_stands_still_is_confirmed_by_asking(tmp_path: Path) -> None:
     """Ten quiet seconds of a real market, heartbeats alone, and every row of them right."""
-
-    async def scenario(market: Market) -> None:
+    async with followed(BinanceEthReplay(), tmp_path) as market:
         await market.until_recorded(4)
         market.moves, before = False, market.count
         while market.count < before + 20:
             await ping(market.server)
-
-    market = followed(BinanceEthReplay(), tmp_path, scenario)
     assert market.wrong() == [] and (np.diff(market.rows().timestamps) == 250).all()
 
 
 @pytest.mark.parametrize("garbled", ["{", '{"symbols": []}', '{"symbols": [{"symbol": "ETHUSDT"}]}', "null", "<html>busy</html>"])
-def test_a_garbled_list_of_markets_is_asked_for_again(garbled: str, tmp_path: Path) -> None:
+async def test_a_garbled_list_of_markets_is_asked_for_again(garbled: str, tmp_path: Path) -> None:
     class Busy(BinanceDeltaServer):
         left = 3
 
@@ -111,16 +105,18 @@ def test_a_garbled_list_of_markets_is_asked_for_again(garbled: str, tmp_path: Pa
             self.left -= path.endswith("exchangeInfo")
             return super()._reply(path) if self.left < 0 else web.Response(text=garbled, content_type="application/json")
 
-    market = followed(Busy(), tmp_path, lambda market: market.until_recorded(1), backoff=QUICK)
+    async with followed(Busy(), tmp_path, backoff=QUICK) as market:
+        await market.until_recorded(1)
     assert market.breaks and not any("html" in said for said in market.said)
 
 
 @pytest.mark.parametrize("refused", ["refuses_requests", "refuses_sockets"])
-def test_retry_after_is_honoured(refused: str, tmp_path: Path) -> None:
+async def test_retry_after_is_honoured(refused: str, tmp_path: Path) -> None:
     server = BinanceDeltaServer()
     server.retry_after = "2"
     setattr(server, refused, 429)
-    market = followed(server, tmp_path, lambda market: market.until(lambda: len(market.breaks) == 2), backoff=QUICK)
+    async with followed(server, tmp_path, backoff=QUICK) as market:
+        await market.until(lambda: len(market.breaks) == 2)
     assert market.breaks == ["Binance asks for fewer requests; trying again in 2 s."] * 2
     first, second = [when for when, one in market.events if getattr(one, "state", None) is FeedState.RECONNECTING]
     assert second - first >= 1.9
@@ -131,28 +127,26 @@ def test_retry_after_is_honoured(refused: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [KrakenServer, BybitServer, UnnumberedBybitServer])
 @pytest.mark.parametrize("fault", [lose, swap, cut, drop])
-def test_a_lost_or_reordered_update_leaves_no_wrong_row(make: type[DeltaServer], fault: Any, tmp_path: Path) -> None:
+async def test_a_lost_or_reordered_update_leaves_no_wrong_row(make: type[DeltaServer], fault: Any, tmp_path: Path) -> None:
     server = make()
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path) as market:
         await market.until_recorded(4)
         assert server.snapshots == 1  # no fault, no fresh snapshot
         await fault(server)
         await market.until(lambda: bool(market.breaks))
         await market.until_recorded(4)
-
-    market = followed(server, tmp_path, scenario)
     assert market.wrong() == [] and market.count >= 8
     if make is not UnnumberedBybitServer:
         assert server.asked <= 3  # checked by checksum or number, not by asking
 
 
 @pytest.mark.parametrize("make", [BinanceDeltaServer, KrakenServer, BybitServer])
-def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(make: type[DeltaServer], tmp_path: Path) -> None:
+async def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(make: type[DeltaServer], tmp_path: Path) -> None:
     server = make()
     server.answers_after_s = 3.0
     timeouts = Timeouts(quiet_s=1.0, again_s=5.0)
-    market = followed(server, tmp_path, lambda market: market.until_recorded(6), timeouts=timeouts)
+    async with followed(server, tmp_path, timeouts=timeouts) as market:
+        await market.until_recorded(6)
     assert server.asked >= 1  # before the first message
     assert market.wrong() == []
     assert market.feed.tick == 0.1  # the venue's own step of price

@@ -24,7 +24,7 @@ from core.market.feeds.live import MAX_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, KrakenServer, VenueServer
 from tests.core.market.feeds.replay_server import BinanceEthReplay, BinanceReplay, BinanceUsdmReplay, Replay, captured
-from tests.core.market.feeds.virtual_market import Market, followed
+from tests.core.market.feeds.virtual_market import followed
 
 T = TypeVar("T")
 QUICK = Backoff(first_s=0.02, cap_s=0.05)
@@ -136,24 +136,26 @@ async def test_a_market_that_leaves_its_snapshot_gets_a_fresh_one_before_a_level
 
 
 @pytest.mark.parametrize("transport", ["auto", "poll"])
-def test_a_place_the_venue_does_not_serve_is_final(transport: Transport, tmp_path: Path) -> None:
+async def test_a_place_the_venue_does_not_serve_is_final(transport: Transport, tmp_path: Path) -> None:
     server = BinanceReplay()
     server.refuses_requests = 451
-    market = followed(server, tmp_path, lambda market: market.until(lambda: bool(market.ended)), transport=transport)
+    async with followed(server, tmp_path, transport=transport) as market:
+        await market.until(lambda: bool(market.ended))
     assert market.ended.startswith("Binance does not serve the place this machine is in") and not market.breaks
 
 
 @pytest.mark.parametrize("symbol", ["BTC/USDX", "btcusdt"])
-def test_a_bad_symbol_fails_at_once_and_names_the_nearest(symbol: str, tmp_path: Path) -> None:
+async def test_a_bad_symbol_fails_at_once_and_names_the_nearest(symbol: str, tmp_path: Path) -> None:
     server = BinanceDeltaServer()
     server.symbol = symbol
-    market = followed(server, tmp_path, lambda market: market.until(lambda: bool(market.ended)))
+    async with followed(server, tmp_path) as market:
+        await market.until(lambda: bool(market.ended))
     assert market.ended == f"Binance has no market '{symbol}': the nearest are BTC/USDT."
     assert not server.asked and [status.state for status in market.statuses] == [FeedState.CONNECTING]
 
 
-def test_an_exchange_that_goes_away_is_waited_for_until_it_is_back(tmp_path: Path) -> None:
-    async def scenario(market: Market) -> None:
+async def test_an_exchange_that_goes_away_is_waited_for_until_it_is_back(tmp_path: Path) -> None:
+    async with followed(BinanceReplay(), tmp_path, backoff=QUICK) as market:
         await market.until_equal()
         market.moves = False
         await market.server.close_port()
@@ -163,10 +165,8 @@ def test_an_exchange_that_goes_away_is_waited_for_until_it_is_back(tmp_path: Pat
         await market.server.open_port()
         await market.until_equal()
 
-    followed(BinanceReplay(), tmp_path, scenario, backoff=QUICK)
 
-
-def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def unknown(*address: object, **options: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -175,12 +175,10 @@ def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch, tmp_
             super().configure(exchange)
             exchange.urls["api"]["public"] = "http://exchange.invalid"
 
-    async def scenario(market: Market) -> None:  # more often than a doubtful failure would be put up with
-        await market.until(lambda: len(market.breaks) > MAX_DOUBTS + 3)
-        assert set(market.breaks) == {"No network: the address of Kraken could not be looked up; connecting again."}
-
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    followed(Away(), tmp_path, scenario, backoff=QUICK)
+    async with followed(Away(), tmp_path, backoff=QUICK) as market:
+        await market.until(lambda: len(market.breaks) > MAX_DOUBTS + 3)  # more often than a doubtful failure would be put up with
+        assert set(market.breaks) == {"No network: the address of Kraken could not be looked up; connecting again."}
 
 
 async def test_a_peer_that_no_longer_answers_does_not_hold_up_the_end() -> None:

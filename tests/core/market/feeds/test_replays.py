@@ -33,20 +33,18 @@ def strange(market: Market) -> int:
 
 
 @pytest.mark.parametrize("make", REPLAYS)
-def test_every_book_of_a_capture_is_the_venues(make: type[Replay], tmp_path: Path) -> None:
-    async def scenario(market: Market) -> None:
+async def test_every_book_of_a_capture_is_the_venues(make: type[Replay], tmp_path: Path) -> None:
+    async with followed(make(), tmp_path) as market:
         market.pace_s = PLAYED_S / len(market.server)
         await market.until(lambda: not market.server.left)
         await market.until_equal()
-
-    market = followed(make(), tmp_path, scenario)
     assert (strange(market), market.breaks) == (0, [])
     assert len(market.books) > 10
 
 
 @pytest.mark.parametrize("make", [BinanceReplay, BinanceUsdmReplay, BitfinexReplay, KrakenFuturesReplay, OkxReplay])
-def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: type[Replay], tmp_path: Path) -> None:
-    async def scenario(market: Market) -> None:
+async def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: type[Replay], tmp_path: Path) -> None:
+    async with followed(make(), tmp_path) as market:
         server = market.server
         await market.until(lambda: len(market.books) >= 8)
         market.moves = False
@@ -63,26 +61,22 @@ def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: 
         await market.until_equal()
         assert server.snapshots == 2
         assert server.asked <= asked + 2  # noticed by the message, not by asking
-
-    assert strange(followed(make(), tmp_path, scenario)) == 0
+    assert strange(market) == 0
 
 
 @pytest.mark.parametrize(
     ("make", "fault"), [(GeminiReplay, lose), (OkxReplay, swap), (KucoinReplay, misprint), (BitfinexReplay, cut)]
 )
-def test_no_fault_of_a_captured_venue_leaves_a_wrong_row_and_the_feed_is_live_again(
+async def test_no_fault_of_a_captured_venue_leaves_a_wrong_row_and_the_feed_is_live_again(
     make: type[Replay], fault: Any, tmp_path: Path
 ) -> None:
     """A few lines of docs/faults.md."""
-
-    async def scenario(market: Market) -> None:
+    async with followed(make(), tmp_path) as market:
         await market.until_recorded(16)
         await market.server.until_lasting()
         await fault(market.server)
         await asyncio.sleep(2.0)
         await market.until_recorded(16)
-
-    market = followed(make(), tmp_path, scenario)
     assert market.wrong(1.0) == [] and market.statuses[-1].state is FeedState.LIVE
 
 
@@ -93,15 +87,13 @@ def test_no_fault_of_a_captured_venue_leaves_a_wrong_row_and_the_feed_is_live_ag
         (BybitServer, 5.0, "Lagging 5.", {}),
     ],
 )
-def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(
+async def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(
     make: type[VenueServer], late_s: float, words: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
-    async def scenario(market: Market) -> None:
-        await market.until(lambda: words in market.session.status_now()[1], 40.0)
-
     server = make()
     server.stamp_s = -late_s
-    followed(server, tmp_path, scenario, **options)
+    async with followed(server, tmp_path, **options) as market:
+        await market.until(lambda: words in market.session.status_now()[1], 40.0)
 
 
 def test_the_table_of_venues_says_what_was_tried() -> None:

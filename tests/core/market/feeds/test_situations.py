@@ -19,7 +19,7 @@ from tests.core.market.feeds.delta_server import (
     UnnumberedBybitServer,
 )
 from tests.core.market.feeds.trading_servers import Sold, TradingKraken
-from tests.core.market.feeds.virtual_market import Market, followed
+from tests.core.market.feeds.virtual_market import followed
 
 LASTS_S, BACK_S = 75.0, 5.0
 SERVERS = (BinanceDeltaServer, BybitServer, KrakenServer)
@@ -63,13 +63,12 @@ EVERY = [
 
 
 @pytest.mark.parametrize(("kind", "make", "transport"), EVERY)
-def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
+async def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
     kind: Situation, make: type[DeltaServer], transport: str, tmp_path: Path
 ) -> None:
     times: dict[str, float] = {}
     make_odd, words = STATES[kind]
-
-    async def scenario(market: Market) -> None:
+    async with followed(make(), tmp_path, transport=transport) as market:
         await market.until_recorded()
         since = CLOCK.now_ms()
         await market.change(make_odd)
@@ -86,8 +85,6 @@ def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
         await asyncio.sleep(BACK_S)
         assert not [one for one in market.situations if one.kind is not Situation.ASKED]
         await market.until_recorded(4)
-
-    market = followed(make(), tmp_path, scenario, transport=transport)
     assert market.first_book(times["over"]) <= BACK_S
     assert [hole for hole in market.holes() if hole > 1.0] == [pytest.approx(LASTS_S, abs=2.0)]
     assert market.wrong(1.5 if transport == "poll" else 0.45) == []
@@ -98,11 +95,10 @@ HALTS = [("cut", BinanceDeltaServer), ("from the start", BybitServer), ("polled"
 
 
 @pytest.mark.parametrize(("way", "make"), [*(("stands", make) for make in SERVERS), *HALTS])
-def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(make: type[DeltaServer], way: str, tmp_path: Path) -> None:
+async def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(make: type[DeltaServer], way: str, tmp_path: Path) -> None:
     server, times = make(), dict[str, float]()
     server.halted = way == "from the start"
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path, transport="poll" if way == "polled" else "auto") as market:
         if way != "from the start":
             await market.until_recorded()
         market.moves, server.halted, since = False, True, CLOCK.now_ms()
@@ -120,17 +116,14 @@ def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(make: type[DeltaSer
         await asyncio.sleep(BACK_S)
         assert Situation.HALTED not in market.kinds
         await market.until_recorded(4)
-
-    market = followed(server, tmp_path, scenario, transport="poll" if way == "polled" else "auto")
     assert market.first_book(times["over"]) <= BACK_S
     if way != "from the start":
         assert max(market.holes()) == pytest.approx(LASTS_S, abs=BACK_S)
 
 
-def test_a_market_with_an_update_each_twenty_seconds_is_live_at_once_and_a_lost_update_is_noticed(tmp_path: Path) -> None:
+async def test_a_market_with_an_update_each_twenty_seconds_is_live_at_once_and_a_lost_update_is_noticed(tmp_path: Path) -> None:
     server, times = HtxServer(), dict[str, float]()
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path) as market:
         market.moves, times["began"] = False, market.now()
         await market.until_recorded()
         for _ in range(2):
@@ -142,30 +135,24 @@ def test_a_market_with_an_update_each_twenty_seconds_is_live_at_once_and_a_lost_
         await market.until(lambda: bool(market.breaks), 4.0)
         assert market.breaks == ["An update of HTX went missing; connecting again."]
         await market.until_recorded(4)
-
-    market = followed(server, tmp_path, scenario)
     assert market.first_book(times["began"]) < 2.0
     assert market.rows().timestamps.size > 150
 
 
-def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path) -> None:
+async def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path) -> None:
     server = KrakenServer()
     server.halted = True
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path) as market:
         await market.until_recorded()
         market.moves = False
         await asyncio.sleep(20.0)
         assert market.situations == ()
         assert market.count > 70
 
-    followed(server, tmp_path, scenario)
 
-
-def test_a_trade_shows_that_there_is_no_halt(tmp_path: Path) -> None:
+async def test_a_trade_shows_that_there_is_no_halt(tmp_path: Path) -> None:
     server = TradingKraken()
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path, trades=True) as market:
         await market.until_recorded()
         market.moves, server.halted = False, True
         await market.until(lambda: Situation.HALTED in market.kinds, 16.0)
@@ -177,11 +164,9 @@ def test_a_trade_shows_that_there_is_no_halt(tmp_path: Path) -> None:
         assert market.situations == ()
         await market.until_recorded(4)
 
-    followed(server, tmp_path, scenario, trades=True)
 
-
-def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path) -> None:
-    async def scenario(market: Market) -> None:
+async def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path) -> None:
+    async with followed(BybitServer(), tmp_path) as market:
         await market.until_recorded()
         await market.change(leave_five)
         await asyncio.sleep(5.0)
@@ -196,8 +181,6 @@ def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path) -> None:
             await asyncio.sleep(0.05)
         assert len(market.said) <= said + 6
 
-    followed(BybitServer(), tmp_path, scenario)
-
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
@@ -207,22 +190,19 @@ def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path) -> None:
         (BybitServer, "Bybit has no market 'BTC/USDT': choose one from its list."),
     ],
 )
-def test_a_market_that_is_gone_ends_the_feed(make: type[DeltaServer], sentence: str, tmp_path: Path) -> None:
+async def test_a_market_that_is_gone_ends_the_feed(make: type[DeltaServer], sentence: str, tmp_path: Path) -> None:
     server = make()
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path) as market:
         await market.until_recorded()
         server.delisted, market.moves = True, False
         server.cut()
         await market.until(lambda: bool(market.ended), 120.0)
+    assert market.ended == sentence
 
-    assert followed(server, tmp_path, scenario).ended == sentence
 
-
-def test_a_venue_that_refuses_for_a_while_is_asked_on_once_it_was_live(tmp_path: Path) -> None:
+async def test_a_venue_that_refuses_for_a_while_is_asked_on_once_it_was_live(tmp_path: Path) -> None:
     server = BybitServer()
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path) as market:
         await market.until_recorded()
         server.refuses_requests = server.refuses_sockets = 403
         server.cut()
@@ -231,12 +211,11 @@ def test_a_venue_that_refuses_for_a_while_is_asked_on_once_it_was_live(tmp_path:
         server.refuses_requests = server.refuses_sockets = None
         market.moves = True
         await market.until_recorded(4)
-
-    assert not followed(server, tmp_path, scenario).ended
+    assert not market.ended
 
 
 @pytest.mark.parametrize("size", ["NaN", "-5", "1e308"])
-def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: Path) -> None:
+async def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: Path) -> None:
     class Odd(BybitServer):
         odd = False
 
@@ -246,8 +225,7 @@ def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: Path) -
             return book
 
     server = Odd()
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path) as market:
         await market.until_recorded()
         server.odd, market.moves = True, False
         server.cut()
@@ -256,11 +234,10 @@ def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: Path) -
         server.odd, market.moves = False, True
         await asyncio.sleep(BACK_S)
         await market.until_recorded(4)
+    assert not market.ended
 
-    assert not followed(server, tmp_path, scenario).ended
 
-
-def test_a_level_of_size_zero_is_no_level(tmp_path: Path) -> None:
+async def test_a_level_of_size_zero_is_no_level(tmp_path: Path) -> None:
     class Zeros(KrakenServer):
         def _reply(self, path: str) -> Any:
             answer = super()._reply(path)
@@ -268,11 +245,9 @@ def test_a_level_of_size_zero_is_no_level(tmp_path: Path) -> None:
                 answer["result"]["XXBTZUSD"]["asks"].insert(2, ["60000.15", "0.000", 1_700_000_000])
             return answer
 
-    async def scenario(market: Market) -> None:
+    async with followed(Zeros(), tmp_path, transport="poll") as market:
         await market.until_recorded(40)
         assert market.kinds == [Situation.ASKED]
-
-    followed(Zeros(), tmp_path, scenario, transport="poll")
 
 
 class WithoutRequests(UnnumberedBybitServer):
@@ -283,8 +258,8 @@ class WithoutRequests(UnnumberedBybitServer):
         exchange.has["fetchOrderBook"] = False
 
 
-def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path) -> None:
-    async def scenario(market: Market) -> None:
+async def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path) -> None:
+    async with followed(WithoutRequests(), tmp_path) as market:
         await asyncio.sleep(30.0)
         (state,) = market.situations
         assert state.kind is Situation.UNCHECKED
@@ -296,25 +271,21 @@ def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path) 
         market.moves = True
         await asyncio.sleep(BACK_S)
         assert market.kinds == [Situation.UNCHECKED]
-
-    market = followed(WithoutRequests(), tmp_path, scenario)
     assert not market.ended
 
 
-def test_comparisons_that_never_succeed_are_no_check(tmp_path: Path) -> None:
+async def test_comparisons_that_never_succeed_are_no_check(tmp_path: Path) -> None:
     class Silent(UnnumberedBybitServer):
         def _reply(self, path: str) -> Any:
             return {"retCode": 10_000, "retMsg": "busy", "result": {}} if "orderbook" in path else super()._reply(path)
 
-    async def scenario(market: Market) -> None:
+    async with followed(Silent(), tmp_path) as market:
         await asyncio.sleep(25.0)
         assert market.kinds == [Situation.UNCHECKED]
         assert market.count == 0
 
-    followed(Silent(), tmp_path, scenario)
 
-
-def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path) -> None:
+async def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path) -> None:
     class Other(UnnumberedBybitServer):
         """Its stream is never the book that it gives on request."""
 
@@ -324,12 +295,10 @@ def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path) -> None:
                 book["a"][8][1] = "77.000"
             return book
 
-    async def scenario(market: Market) -> None:
+    async with followed(Other(), tmp_path) as market:
         await market.until(lambda: Situation.ASKED in market.kinds, 120.0)
         assert "books by request since" in market.said[-1]
         await market.until_recorded(4)
-
-    followed(Other(), tmp_path, scenario)
 
 
 # -- words --------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -119,16 +120,16 @@ def trades(market: Market) -> list[tuple[Any, ...]]:
     return [(one.exchange_ms, one.price, one.size, one.side) for _, one in market.events if isinstance(one, Trade)]
 
 
-def followed(server: Trading, folder: Path, scenario: Any) -> Market:
+def followed(server: Trading, folder: Path) -> AbstractAsyncContextManager[Market]:
     """As `virtual_market.followed`, with trades and a model that answers."""
     predictor = tiny_predictor(folder, real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
     return virtual_market.followed(
-        server, folder / "recordings", scenario, predictor=predictor, trades=True, timeouts=Timeouts(trades_s=0.1)
+        server, folder / "recordings", predictor=predictor, trades=True, timeouts=Timeouts(trades_s=0.1)
     )
 
 
 @pytest.mark.parametrize(("make", "ids"), [(TradingKraken, True), (TradingGemini, False)])
-def test_each_trade_is_there_once_over_three_cuts(make: type[Trading], ids: bool, tmp_path: Path) -> None:
+async def test_each_trade_is_there_once_over_three_cuts(make: type[Trading], ids: bool, tmp_path: Path) -> None:
     rng, count, server = np.random.default_rng(7), 0, make()
 
     def some(many: int) -> list[Sold]:
@@ -142,7 +143,7 @@ def test_each_trade_is_there_once_over_three_cuts(make: type[Trading], ids: bool
     def breaks(market: Market) -> list[TradesBreak]:
         return [one for _, one in market.events if isinstance(one, TradesBreak)]
 
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path) as market:
         await server.trade(*some(5), loud=False)
         await market.until(lambda: len(trades(market)) >= 5)
         for cut in range(3):
@@ -155,8 +156,6 @@ def test_each_trade_is_there_once_over_three_cuts(make: type[Trading], ids: bool
             await market.until(lambda: len(trades(market)) >= count)
             await market.until(lambda cut=cut: len(breaks(market)) == cut + 1)
         await asyncio.sleep(0.5)
-
-    market = followed(server, tmp_path, scenario)
     view = market.session.view(4_800)
     expected = Counter(one.numbers for one in server.traded)
     assert sum(expected.values()) == count == 59
@@ -172,10 +171,9 @@ def test_each_trade_is_there_once_over_three_cuts(make: type[Trading], ids: bool
     assert [(one["timestamp"], one["until"]) for one in market.table("events") if one["kind"] == "trades"] == times
 
 
-def test_trades_without_a_time_are_said_with_their_count(tmp_path: Path) -> None:
+async def test_trades_without_a_time_are_said_with_their_count(tmp_path: Path) -> None:
     server = TradingKraken()
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path) as market:
         await market.until_recorded(2)
         await server.trade(Sold(None, 100.5, 1.0, "buy", 1), Sold(None, 100.5, 2.0, "buy", 2))
         await server.trade(Sold(CLOCK.now_ms(), 100.5, 3.0, "buy", 3))
@@ -184,28 +182,24 @@ def test_trades_without_a_time_are_said_with_their_count(tmp_path: Path) -> None
         assert (state.kind, state.amount) == (Situation.UNTIMED, 2)
         assert [one[2] for one in trades(market)] == [3.0]
 
-    followed(server, tmp_path, scenario)
 
-
-def test_a_burst_of_ten_thousand_trades_loses_none_and_delays_no_row(tmp_path: Path) -> None:
+async def test_a_burst_of_ten_thousand_trades_loses_none_and_delays_no_row(tmp_path: Path) -> None:
     server = TradingKraken()
     server.again = 0
-
-    async def scenario(market: Market) -> None:
+    async with followed(server, tmp_path) as market:
         await market.until_recorded(4)
         await server.trade(*(Sold(CLOCK.now_ms(), 100.5, 1.0, "buy", number) for number in range(10_000)))
         await market.until(lambda: len(trades(market)) >= 10_000)
         await market.until_recorded(4)
         assert len(trades(market)) == 10_000
         await market.until(lambda: market.session.view().trades[:, 2].sum() == 10_000)
+    assert len(market.table("trades")) == 10_000
 
-    assert len(followed(server, tmp_path, scenario).table("trades")) == 10_000
 
-
-def test_a_cut_right_after_a_trade_makes_no_second_one(tmp_path: Path) -> None:
+async def test_a_cut_right_after_a_trade_makes_no_second_one(tmp_path: Path) -> None:
     server = TradingKraken()
-
-    async def scenario(market: Market) -> None:
+    options = {"trades": True, "backoff": Backoff(first_s=0.02, cap_s=0.05), "timeouts": Timeouts(trades_s=0.05)}
+    async with virtual_market.followed(server, tmp_path, **options) as market:
         await market.until(lambda: bool(server.sockets))
         start = CLOCK.now_ms()
         for cut in range(30):
@@ -216,7 +210,4 @@ def test_a_cut_right_after_a_trade_makes_no_second_one(tmp_path: Path) -> None:
             server.cut()
             await market.until(lambda count=count: len(trades(market)) >= count)
         await asyncio.sleep(0.5)
-
-    options = {"trades": True, "backoff": Backoff(first_s=0.02, cap_s=0.05), "timeouts": Timeouts(trades_s=0.05)}
-    market = virtual_market.followed(server, tmp_path, scenario, **options)
     assert Counter(one[::2] for one in trades(market)) == Counter((one.time_ms, one.size) for one in server.traded)

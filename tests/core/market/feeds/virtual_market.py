@@ -1,7 +1,7 @@
 """A recorded feed of a loopback server, in virtual time: 75 s of a market pass in a moment of this machine's."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.store.rows import read_market
 from tests.core.market.feeds.delta_server import DeltaServer, VenueServer
-from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.helpers import Silent
 
 SEVENTH = range(6, 7)
@@ -148,7 +147,7 @@ class Market:
 
 
 @asynccontextmanager
-async def recorded(server: Any, folder: Path, **options: Any) -> AsyncIterator[Market]:
+async def followed(server: Any, folder: Path, **options: Any) -> AsyncIterator[Market]:
     """A market that is followed and recorded while the block lasts; afterwards its recording is whole."""
     async with server:
         market = Market(server, folder, **options)
@@ -159,17 +158,6 @@ async def recorded(server: Any, folder: Path, **options: Any) -> AsyncIterator[M
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def followed(server: Any, folder: Path, scenario: Callable[[Market], Coroutine[Any, Any, None]], **options: Any) -> Market:
-    """Run a scenario of a recorded market; the market afterwards."""
-
-    async def run() -> Market:
-        async with recorded(server, folder, **options) as market:
-            await scenario(market)
-        return market
-
-    return virtually(run())
 
 
 # -- faults -------------------------------------------------------------------------------------------------------------
