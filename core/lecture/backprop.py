@@ -18,6 +18,7 @@ SMOOTHING: Final = 0.1
 """Share of a label that is spread over all classes, where the scores are taken as logits."""
 
 Array = NDArray[np.float64]
+_Draw = Callable[..., Tensor]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,21 +49,15 @@ def example(part: Part, *, rows: int = 4, width: int = 4, seed: int = 0, first: 
         rows: tokens. width: channels, even, for two heads.
         causal: mask later keys, in the parts with attention.
     """
-    draw = _Draw(seed)
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int, scale: float = 1.0) -> Tensor:  # two decimals, so that a page shows the numbers exactly
+        return (torch.randn(*shape, generator=generator, dtype=torch.float64) * scale).mul(100).round().div(100)
+
     x = draw(rows, width)
     x[0, 0] = first
     upstream = draw(rows, width)
     return _MAKERS[part](draw, x, upstream, torch.ones(rows, rows, dtype=torch.bool).tril() if causal else None)
-
-
-class _Draw:
-    """Normal numbers from a seed, rounded to two decimals so that a page shows them exactly."""
-
-    def __init__(self, seed: int) -> None:
-        self.generator = torch.Generator().manual_seed(seed)
-
-    def __call__(self, *shape: int, scale: float = 1.0) -> Tensor:
-        return (torch.randn(*shape, generator=self.generator, dtype=torch.float64) * scale).mul(100).round().div(100)
 
 
 def _finish(

@@ -73,14 +73,10 @@ SEED: Final = 1
 
 def latex_name(name: str) -> str:
     """A gradient's name for LaTeX: w_q becomes W_Q, gamma the Greek letter."""
-    if name.startswith("w_"):
-        return f"W_{{{name[2:].upper() if name[2:].isalpha() else name[2:]}}}"
-    if name.startswith("b_"):
-        return f"b_{{{name[2:].upper() if name[2:].isalpha() else name[2:]}}}"
-    if name.startswith(("gamma", "beta")):
-        greek, _mark, index = name.partition("_")
-        return rf"\{greek}" + (f"^{{({index})}}" if index else "")
-    return name
+    first, _mark, index = name.partition("_")
+    if first in ("gamma", "beta"):
+        return rf"\{first}" + (f"^{{({index})}}" if index else "")
+    return f"{'W' if first == 'w' else first}_{{{index.upper()}}}" if index else name
 
 
 def plain(name: str) -> str:

@@ -54,19 +54,10 @@ def surface_figure(
                 marker={"size": sizes, "symbol": SYMBOLS[code], "color": OPTIMISER_COLOURS[code]},
             )
         )
-    traces.append(
-        marks(
-            [one[0] for one in minima],
-            [one[1] for one in minima],
-            _("minimum"),
-            GREEN,
-            symbol="star",
-            size=14,
-            hover="%{x:.3f}, %{y:.3f}",
-        )
-    )
+    at = np.transpose(minima)
+    least = marks(at[0], at[1], _("minimum"), GREEN, symbol="star", size=14, hover="%{x:.3f}, %{y:.3f}")
     return chart(
-        traces,
+        [*traces, least],
         x_title="θ₁",
         y_title="θ₂",
         keep="surface",
