@@ -26,7 +26,7 @@ export function reasonWords({ lean, usual, gives, states }, { labels }, format) 
     reasons: pushing.map(named).join(", "),
     reason: against === undefined ? "" : named(against),
   };
-  const mostlyUsual = Math.abs(lean - usual) < Math.abs(lean) / 2; // most of it is there without what the groups move
+  const mostlyUsual = lean * usual > 0 && Math.abs(usual) > Math.abs(lean) / 2; // most of it is there without what the groups move
   const sentences = mostlyUsual
     ? [labels.reasonsMostlyUsual, ...(pushing.length ? [labels.reasonsFor] : [])]
     : [pushing.length ? labels.reasonsLean : labels.reasonsLeanAlone];

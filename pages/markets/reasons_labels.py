@@ -27,7 +27,7 @@ def labels() -> dict[str, Any]:
         "ways": [_("down"), _("up")],
         "reasonsLean": _("Towards {way} by {lean}: {reasons}."),
         "reasonsLeanAlone": _("Towards {way} by {lean}, where no group pushes."),
-        "reasonsMostlyUsual": _("Towards {way} by {lean}, mostly as usual: with every group at its mean it would be {usual}."),
+        "reasonsMostlyUsual": _("Towards {way} by {lean}, the usual way: with every group at its mean it would be {usual}."),
         "reasonsFor": _("For it: {reasons}."),
         "reasonsAgainst": _("Against it: {reason}."),
         "reasonsUsual": _("All as usual, it would be {usual}."),

@@ -170,7 +170,7 @@ def _held_out(predictor: Predictor, head: int) -> str:
         tlob, momentum = front.mean_matthews(predictor.card["metrics"], label, horizon)
     except (KeyError, StatisticsError):
         return ""
-    return _("Until then, on the test parts of its training markets: Matthews correlation {tlob}, momentum {momentum}.").format(
+    return _("Until then, on its own markets' test parts: Matthews correlation {tlob}, momentum {momentum}.").format(
         tlob=number(tlob, 2), momentum=number(momentum, 2)
     )
 

@@ -159,7 +159,7 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(paused: Page) ->
     assert paused.evaluate(ticks) == pytest.approx(shares if score["independent"] >= 10 else [0, 0, 0], abs=0.0006)
     line = "document.querySelector('.terminal-call .standing').textContent"
     for independent, per_call, words in (
-        (9, "NaN", r"^9 of the 10 outcomes .* on the test parts of its training markets: .* 0\.15,"),
+        (9, "NaN", r"^9 of the 10 outcomes .* on its own markets' test parts: .* 0\.15,"),
         (10, 0.25, r"^Undecided beside Distance to the VWAP of a minute, .* 0\.250 nats a call better over 10 outcomes\."),
     ):
         scores = f"independent: {independent}, nearest: 4, perCall: {per_call}, standing: 2, decided: 2, untilMs: 11160000"
