@@ -185,7 +185,8 @@ def role_study(x: Array, weights: dict[str, Array], *, role: Role, word: int, fa
     rows = {"q": before.q[0], "k": before.k[0], "v": before.v[0]}
     rows[role] = rows[role].copy()
     rows[role][word] *= factor
-    mixed, after = scaled_dot_product_attention(*map(torch.tensor, rows.values()), return_weights=True)
+    mask = torch.tensor(before.mask)  # as in `steps`, so that what does not move is the same to the last bit
+    mixed, after = scaled_dot_product_attention(*map(torch.tensor, rows.values()), mask=mask, return_weights=True)
     assert after is not None
     return compare(before.weights[0], after.numpy()), compare(before.mixed[0], mixed.numpy())
 
