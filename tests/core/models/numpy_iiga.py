@@ -4,22 +4,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.models.iiga import IIGAConfig
-
-Array = NDArray[np.float64]
-
-
-def linear(w: Mapping[str, Array], name: str, x: Array) -> Array:
-    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
-
-
-def layer_norm(w: Mapping[str, Array], name: str, x: Array) -> Array:
-    """Section 6."""
-    mean = x.mean(axis=-1, keepdims=True)
-    variance = ((x - mean) ** 2).mean(axis=-1, keepdims=True)
-    return w[f"{name}.weight"] * (x - mean) / np.sqrt(variance + 1e-5) + w[f"{name}.bias"]
+from tests.core.models.numpy_vit import Array, layer_norm, linear
 
 
 def positions(steps: int, width: int) -> Array:

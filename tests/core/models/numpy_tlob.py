@@ -4,16 +4,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.models.tlob import TLOBConfig
-
-Array = NDArray[np.float64]
-EPSILON = 1e-5
-
-
-def linear(w: Mapping[str, Array], name: str, x: Array) -> Array:
-    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+from tests.core.models.numpy_vit import EPSILON, Array, linear
 
 
 def softmax(x: Array) -> Array:

@@ -17,7 +17,7 @@ def linear(w: Mapping[str, Array], name: str, x: Array) -> Array:
 
 
 def layer_norm(w: Mapping[str, Array], name: str, x: Array) -> Array:
-    """Section 2.4."""
+    """Section 2.4; section 6 of iiga-equations."""
     mean = x.mean(axis=-1, keepdims=True)
     variance = ((x - mean) ** 2).mean(axis=-1, keepdims=True)
     return (x - mean) / np.sqrt(variance + EPSILON) * w[f"{name}.weight"] + w[f"{name}.bias"]

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from core.messages import BadValue
 from core.models.dinov2 import DINOv2, DINOv2Config, ScaledLayer
+from tests.core.nn.torchs import attention
 
 SMALL = DINOv2Config(width=24, heads=3, layers=2, hidden=40, patch=4, grid=5, focus=(8, 6, 4))
 
@@ -22,18 +23,9 @@ def model() -> DINOv2:
 
 def torchs(layer: ScaledLayer, x: Tensor) -> tuple[Tensor, Tensor]:
     """What PyTorch's attention and functions make of the layer's weights, and the attention's weights."""
-    a, f = layer.attention, layer.feed_forward
-    twin = nn.MultiheadAttention(24, 3, batch_first=True).eval()
-    twin.load_state_dict(
-        {
-            "in_proj_weight": torch.cat([a.q.weight, a.k.weight, a.v.weight]),
-            "in_proj_bias": torch.cat([a.q.bias, a.k.bias, a.v.bias]),
-            "out_proj.weight": a.out.weight,
-            "out_proj.bias": a.out.bias,
-        }
-    )
+    f = layer.feed_forward
     y = F.layer_norm(x, (24,), layer.norm1.weight, layer.norm1.bias, 1e-6)
-    added, weights = twin(y, y, y, average_attn_weights=False)
+    added, weights = attention(layer.attention)(y, y, y, average_attn_weights=False)
     x = x + layer.scale1 * added
     y = F.layer_norm(x, (24,), layer.norm2.weight, layer.norm2.bias, 1e-6)
     hidden = F.gelu(F.linear(y, f.fc1.weight, f.fc1.bias))

@@ -7,26 +7,15 @@ from torch import nn
 from core.messages import BadValue
 from core.models.minilm import MiniLM, MiniLMConfig
 from core.nn import EncoderLayer
+from tests.core.nn.torchs import encoder_weights
 
 SMALL = MiniLMConfig(vocabulary=20, width=24, heads=3, hidden=40, layers=2, length=12)
 
 
 def torchs(layer: EncoderLayer) -> nn.TransformerEncoderLayer:
     """PyTorch's layer with the weights of one of ours."""
-    a, f = layer.attention, layer.feed_forward
     twin = nn.TransformerEncoderLayer(24, 3, 40, dropout=0.0, activation="gelu", batch_first=True, layer_norm_eps=1e-12).eval()
-    twin.load_state_dict(
-        {
-            "self_attn.in_proj_weight": torch.cat([a.q.weight, a.k.weight, a.v.weight]),
-            "self_attn.in_proj_bias": torch.cat([a.q.bias, a.k.bias, a.v.bias]),
-            "self_attn.out_proj.weight": a.out.weight,
-            "self_attn.out_proj.bias": a.out.bias,
-            "linear1.weight": f.fc1.weight, "linear1.bias": f.fc1.bias,
-            "linear2.weight": f.fc2.weight, "linear2.bias": f.fc2.bias,
-            "norm1.weight": layer.norm1.weight, "norm1.bias": layer.norm1.bias,
-            "norm2.weight": layer.norm2.weight, "norm2.bias": layer.norm2.bias,
-        }
-    )  # fmt: skip
+    twin.load_state_dict(encoder_weights(layer))
     return twin
 
 

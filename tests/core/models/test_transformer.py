@@ -6,15 +6,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core.models.transformer import DecoderLayer, Transformer, TransformerConfig
-from core.nn import EncoderLayer, MultiHeadAttention
+from core.nn import EncoderLayer
+from tests.core.nn import torchs
 
 CONFIG = TransformerConfig(vocabulary=13, width=16, heads=4, layers=2, hidden=24, length=20)
-
-
-def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:
-    theirs.in_proj_weight.data = torch.cat([ours.q.weight, ours.k.weight, ours.v.weight]).detach().clone()
-    theirs.in_proj_bias.data = torch.cat([ours.q.bias, ours.k.bias, ours.v.bias]).detach().clone()
-    theirs.out_proj.load_state_dict(ours.out.state_dict())
 
 
 def gelu(x: Tensor) -> Tensor:
@@ -29,15 +24,11 @@ def reference(model: Transformer) -> nn.Transformer:
     theirs.encoder.norm = theirs.decoder.norm = None
     for mine, other in zip(model.encoder, theirs.encoder.layers, strict=True):
         assert isinstance(mine, EncoderLayer)
-        copy_attention(other.self_attn, mine.attention)
-        for a, b in ((other.norm1, mine.norm1), (other.norm2, mine.norm2)):
-            a.load_state_dict(b.state_dict())
-        other.linear1.load_state_dict(mine.feed_forward.fc1.state_dict())
-        other.linear2.load_state_dict(mine.feed_forward.fc2.state_dict())
+        other.load_state_dict(torchs.encoder_weights(mine))
     for mine, other in zip(model.decoder, theirs.decoder.layers, strict=True):
         assert isinstance(mine, DecoderLayer)
-        copy_attention(other.self_attn, mine.self_attention)
-        copy_attention(other.multihead_attn, mine.cross_attention)
+        other.self_attn.load_state_dict(torchs.attention_weights(mine.self_attention))
+        other.multihead_attn.load_state_dict(torchs.attention_weights(mine.cross_attention))
         for a, b in ((other.norm1, mine.norm1), (other.norm2, mine.norm2), (other.norm3, mine.norm3)):
             a.load_state_dict(b.state_dict())
         other.linear1.load_state_dict(mine.feed_forward.fc1.state_dict())
@@ -103,20 +94,6 @@ def test_a_later_target_symbol_changes_nothing_before_it(model: Transformer) -> 
     other[:, 4] = other[:, 4] % (CONFIG.vocabulary - 1) + 1
     torch.testing.assert_close(model(source, target)[:, :4], model(source, other)[:, :4])
     assert (model(source, target)[:, 4:] - model(source, other)[:, 4:]).abs().max() > 1e-3
-
-
-@torch.no_grad()
-def test_pre_norm_is_pytorchs_too() -> None:
-    torch.manual_seed(2)
-    mine = EncoderLayer(16, 4, 24, pre_norm=True).eval()
-    theirs = nn.TransformerEncoderLayer(16, 4, 24, 0.0, gelu, batch_first=True, norm_first=True).eval()
-    copy_attention(theirs.self_attn, mine.attention)
-    theirs.norm1.load_state_dict(mine.norm1.state_dict())
-    theirs.norm2.load_state_dict(mine.norm2.state_dict())
-    theirs.linear1.load_state_dict(mine.feed_forward.fc1.state_dict())
-    theirs.linear2.load_state_dict(mine.feed_forward.fc2.state_dict())
-    x = torch.randn(2, 5, 16)
-    torch.testing.assert_close(mine(x)[0], theirs(x), atol=1e-5, rtol=1e-4)
 
 
 def test_what_cannot_be_is_said() -> None:

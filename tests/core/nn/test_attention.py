@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from core.nn import MultiHeadAttention, causal_mask, padding_mask, scaled_dot_product_attention, window_mask
+from tests.core.nn import torchs
 
 
 def attention_by_loop(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[np.ndarray, np.ndarray]:
@@ -23,17 +24,6 @@ def attention_by_loop(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> t
             weights[i, j] = exponentials[j] / total
             output[i] += weights[i, j] * v_[j]
     return output, weights
-
-
-def torch_twin(ours: MultiHeadAttention, width: int) -> nn.MultiheadAttention:
-    """PyTorch's layer with our weights."""
-    twin = nn.MultiheadAttention(width, ours.heads, batch_first=True)
-    with torch.no_grad():
-        twin.in_proj_weight.copy_(torch.cat([ours.q.weight, ours.k.weight, ours.v.weight]))
-        twin.in_proj_bias.copy_(torch.cat([ours.q.bias, ours.k.bias, ours.v.bias]))
-        twin.out_proj.weight.copy_(ours.out.weight)
-        twin.out_proj.bias.copy_(ours.out.bias)
-    return twin.eval()
 
 
 @pytest.fixture
@@ -67,7 +57,7 @@ def test_causal_attention_equals_torch(random: torch.Generator) -> None:
 @pytest.mark.parametrize("masked", [False, True])
 def test_multi_head_attention_equals_torch(random: torch.Generator, heads: int, case: str, masked: bool) -> None:
     ours = MultiHeadAttention(12, heads).eval()
-    twin = torch_twin(ours, 12)
+    twin = torchs.attention(ours)
     query = torch.randn(3, 6, 12, generator=random)
     key = query if case == "self" else torch.randn(3, 9, 12, generator=random)
     value = torch.randn(3, 9, 12, generator=random) if case.endswith("own") else key
@@ -87,7 +77,7 @@ def test_multi_head_attention_equals_torch(random: torch.Generator, heads: int, 
 
 def test_padding_mask_equals_torch_key_padding(random: torch.Generator) -> None:
     ours = MultiHeadAttention(8, 2).eval()
-    twin = torch_twin(ours, 8)
+    twin = torchs.attention(ours)
     x, lengths = torch.randn(3, 5, 8, generator=random), torch.tensor([5, 1, 3])
     ignored = torch.tensor([[j >= n for j in range(5)] for n in lengths.tolist()])
     expected, expected_weights = twin(x, x, x, key_padding_mask=ignored, average_attn_weights=False)

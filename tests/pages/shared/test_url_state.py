@@ -204,10 +204,9 @@ def sliders() -> None:
         st.session_state["place"] = 30.25
 
     st.button("Jump", on_click=jump)
-    if not st.session_state.get("away"):
-        place = url_state.slider("Place", 0.0, 99.75, key="place", default=10.0, step=0.25)
-        count = url_state.slider("Count", 1, 40, key="count", default=1)
-        st.text(f"{place!r} {count!r}")
+    place = url_state.slider("Place", 0.0, 99.75, key="place", default=10.0, step=0.25)
+    count = url_state.slider("Count", 1, 40, key="count", default=1)
+    st.text(f"{place!r} {count!r}")
 
 
 def opened(query: dict[str, Any] | None = None) -> AppTest:
@@ -220,19 +219,3 @@ def test_the_reader_and_code_both_move_it_and_the_url_follows() -> None:
     assert shown(app) == "50.0 1" and app.query_params == {"place": "50"}
     app.button[0].click().run()
     assert shown(app) == "30.25 1" and app.query_params == {"place": "30.25"}
-
-
-def test_another_link_moves_a_slider_in_the_same_visit() -> None:
-    app = opened({"place": "42.75"})
-    app.query_params["place"] = "5"
-    assert shown(app.run()) == "5.0 1"
-
-
-def test_the_place_is_kept_while_another_page_is_shown() -> None:
-    app = opened({"place": "42.75"})
-    app.session_state["away"] = True
-    app.query_params.clear()
-    app.run()
-    app.session_state["away"] = False
-    app.run()
-    assert shown(app) == "42.75 1"

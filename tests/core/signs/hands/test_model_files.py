@@ -48,8 +48,10 @@ def test_a_changed_model_is_refused_and_nothing_written(
     assert "hand_landmark_full.tflite in one.whl is not the published model" in capsys.readouterr().err
     assert not folder.exists()
     (tmp_path / "two.whl").write_bytes(b"no archive")
-    assert main(["setup", "hands", "--package", str(tmp_path / "two.whl"), "--folder", str(folder)]) == 2
-    assert "two.whl is not the package that holds the models" in capsys.readouterr().err
+    for other in (tmp_path / "two.whl", package(tmp_path / "three.whl", {})):
+        assert main(["setup", "hands", "--package", str(other), "--folder", str(folder)]) == 2
+        assert f"{other.name} is not the package that holds the models" in capsys.readouterr().err
+    assert not folder.exists()
 
 
 def test_a_model_that_was_changed_later_is_not_run(tmp_path: Path, small_models: dict[str, bytes]) -> None:
