@@ -6,7 +6,6 @@ the loop that serves everybody; so nothing reaches it that is not decided here.
 
 import ipaddress
 import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -71,12 +70,9 @@ def origin_allowed(connection: RequestAddress, scheme: str) -> bool:
     # TLS may end at a proxy that says nothing of it: of a name that is ours, the same port by https is ours too
     if origin == _origin(f"https://{host}") and any(_names(word, origin.name) for word in words):
         return True
-    return any(origin == one for word in words for one in _origins(word))
-
-
-def _origins(word: str) -> Iterator[Site | None]:
-    """Origins that a word of `OBSERVATORY_HOSTS` names: one with its scheme, or both."""
-    yield from (_origin(word),) if "://" in word else (_origin(f"{scheme}://{word}") for scheme in PORTS)
+    # a word names an origin with its scheme, or both
+    named = (one for word in words for one in ([word] if "://" in word else [f"{scheme}://{word}" for scheme in PORTS]))
+    return any(origin == _origin(one) for one in named)
 
 
 def _names(word: str, name: str) -> bool:

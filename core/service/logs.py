@@ -8,9 +8,9 @@ import logging
 import os
 import re
 import traceback
-from collections import Counter
 from typing import Any, Final
 
+from prometheus_client import Counter
 from pythonjsonlogger.json import JsonFormatter
 
 import core
@@ -62,12 +62,13 @@ class ErrorCounts(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.counts: Counter[tuple[str, str, str]] = Counter()
+        about = "Warnings and errors logged, by kind of exception."
+        self.counts = Counter("observatory_errors", about, ["level", "logger", "kind"], registry=None)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Count one."""
         kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
-        self.counts[record.levelname.lower(), record.name, kind] += 1
+        self.counts.labels(record.levelname.lower(), record.name, kind).inc()
 
 
 ERRORS: Final = ErrorCounts()

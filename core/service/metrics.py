@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from prometheus_client import ProcessCollector, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from core.market.hub import hub
@@ -32,19 +32,6 @@ class Gauges(Collector):
         return viewers, sockets, waiting, lag
 
 
-class Errors(Collector):
-    """Warnings and errors that were logged."""
-
-    def collect(self) -> Iterable[Metric]:
-        """One counter."""
-        errors = CounterMetricFamily(
-            f"{PREFIX}errors", "Warnings and errors logged, by kind of exception.", labels=["level", "logger", "kind"]
-        )
-        for labels, count in list(ERRORS.counts.items()):
-            errors.add_metric(labels, count)
-        yield errors
-
-
 @closed(Action.READ_METRICS)
 def metrics() -> bytes:
     """All metrics now, in Prometheus' text format."""
@@ -52,5 +39,5 @@ def metrics() -> bytes:
 
 
 REGISTRY.register(Gauges())
-REGISTRY.register(Errors())
+REGISTRY.register(ERRORS.counts)
 ProcessCollector(registry=REGISTRY)

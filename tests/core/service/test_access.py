@@ -163,11 +163,6 @@ def test_a_stranger_may_watch_and_bring_alone() -> None:
         stranger.require(Action.RECORD)
 
 
-def test_metrics_are_the_operators_alone() -> None:
-    assert Visitor(id="a", role=Role.OPERATOR).may(Action.READ_METRICS)
-    assert not Visitor(id="a", role=Role.SIGNED_IN).may(Action.READ_METRICS)
-
-
 def table() -> str:
     lines = ["| action | " + " | ".join(Role) + " |", "| --- |" + " --- |" * len(Role)]
     for right in RIGHTS.values():

@@ -70,7 +70,8 @@ def test_errors_are_counted_by_kind() -> None:
     counts = ErrorCounts()
     for one in (record("a"), record("b", failing=OSError()), record("c", failing=OSError())):
         counts.handle(one)
-    assert counts.counts == {("error", "core.market.session", ""): 1, ("error", "core.market.session", "OSError"): 2}
+    found = {tuple(one.labels.values()): one.value for one in next(iter(counts.counts.collect())).samples if "_total" in one.name}
+    assert found == {("error", "core.market.session", ""): 1, ("error", "core.market.session", "OSError"): 2}
 
 
 @pytest.fixture
