@@ -347,21 +347,17 @@ def classify_photo(photo: Photo, *, checkpoint: str = "") -> PhotoAnswer:
     shares = classifier.shares(answer)[0]
     first = classifier.class_names[int(shares.argmax())]
     named = dict(zip(classifier.class_names, map(float, shares), strict=True)) | {NONE: 1 - float(shares.sum())}
+    done: tuple[str, ...] = tuple(picture.done.values())
+    if not checkpoint and name == DEFAULT and not is_prepared(picture):  # it may be a photograph
+        done += (f"read as an image of Fashion-MNIST, which it looks like: checkpoint={PHOTOGRAPHS!r} reads a photograph",)
     return PhotoAnswer(
         name=first,
         probability=named[first],
         unsure=prepared.empty or bool(answer.strangeness[0] > classifier.threshold),
         probabilities=dict(sorted(named.items(), key=lambda one: -one[1])),
         model=name,
-        done=(*picture.done.values(), *_routed(picture, name, checkpoint)),
+        done=done,
     )
-
-
-def _routed(picture: DecodedPicture, name: str, checkpoint: str) -> tuple[str, ...]:
-    """A clause on a picture that may be a photograph and is read as one of Fashion-MNIST's, where nobody named the model."""
-    if checkpoint or name != DEFAULT or is_prepared(picture):
-        return ()
-    return (f"read as an image of Fashion-MNIST, which it looks like: checkpoint={PHOTOGRAPHS!r} reads a photograph",)
 
 
 def _picture(photo: Photo) -> DecodedPicture:

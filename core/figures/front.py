@@ -63,14 +63,11 @@ def _runs(classes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 def photograph_picture(jpeg: str, *, proportion: float, box: Sequence[float], says: str) -> str:
     """A picture (base64) with the box that is read (edges in percent), where that is a part of it."""
-    frame = _part(box, "front-box") if tuple(box) != (0, 0, 100, 100) else ""
+    left, top, right, bottom = box
+    edges = f"left:{left}%;top:{top}%;width:{right - left:.2f}%;height:{bottom - top:.2f}%"
+    frame = f'<i class="front-box" style="{edges}"></i>' if tuple(box) != (0, 0, 100, 100) else ""
     size = f"width:{100 * min(1, proportion):.2f}%;height:{100 * min(1, 1 / proportion):.2f}%"
     return f'<div class="front-whole" style="{size}">{_image(jpeg, says)}{frame}</div>'
-
-
-def _part(edges: Sequence[float], name: str) -> str:
-    left, top, right, bottom = edges
-    return f'<i class="{name}" style="left:{left}%;top:{top}%;width:{right - left:.2f}%;height:{bottom - top:.2f}%"></i>'
 
 
 def signs_picture(frames: Sequence[Mapping[str, Any]], *, says: str) -> str:

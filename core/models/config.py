@@ -96,25 +96,6 @@ def need_one(config: ModelConfig, *names: str) -> None:
         raise BadValue("{names} must each be 1 or more", names=", ".join(names))
 
 
-def check_window(x: Tensor, *, name: str, steps: int, features: int) -> None:
-    """Compare a batch's windows with what a model of the order book takes.
-
-    Args:
-        x: (batch, steps, features). name: the model's, for the sentence.
-
-    Raises:
-        ValueError: for windows of another shape.
-    """
-    if x.shape[1:] != (steps, features):
-        raise BadValue(
-            "{name} takes windows of {steps} steps x {features} features, not {found}",
-            name=name,
-            steps=steps,
-            features=features,
-            found=tuple(x.shape[1:]),
-        )
-
-
 def _fault(name: str, value: Any, kind: Any) -> Message | None:
     """Describes the fault in the type of a value, None where there is none."""
     shown = reprlib.repr(value)

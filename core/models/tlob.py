@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from core.messages import BadValue
 from core.models import classes
-from core.models.config import AttentionConfig, check_window, need_one
+from core.models.config import AttentionConfig, need_one
 from core.nn import AttentionMaps, BiN, FeedForward, LearnedPositions, MultiHeadAttention, SinusoidalPositions
 
 CLASSES = classes.BOOK
@@ -181,7 +181,14 @@ class TLOB(nn.Module):
         Raises:
             ValueError: for a window of another shape.
         """
-        check_window(x, name="TLOB", steps=self.config.steps, features=self.config.features)
+        if x.shape[1:] != (self.config.steps, self.config.features):
+            raise BadValue(
+                "{name} takes windows of {steps} steps x {features} features, not {found}",
+                name="TLOB",
+                steps=self.config.steps,
+                features=self.config.features,
+                found=tuple(x.shape[1:]),
+            )
         mirrored = self.config.mirrored and not self.training
         if mirrored and not (return_attention and torch.is_grad_enabled()):  # both passes as one batch: half the cost of two
             both, maps = self._once(torch.cat([x, upside_down(x, self.config.directed)]), return_attention=return_attention)

@@ -38,25 +38,6 @@ def origin_entries(config: ModelConfig, *, seed: int, started_from: dict[str, An
     }
 
 
-def training_entries(training: Any, loop: LoopSettings, progress: TrainingProgress) -> dict[str, Any]:
-    """The entries of a run with one loop: its settings, its history and the validation scores of the best epoch.
-
-    Args:
-        training: the task's settings, a dataclass.
-
-    Raises:
-        ValueError: where no epoch was completed.
-    """
-    history = rounded_history(progress)
-    if not history:
-        raise ValueError("the run was stopped before its first epoch ended: there is nothing to keep yet")
-    return {
-        "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
-        "history": history,
-        "metrics": {"validation": history[progress.best_epoch]},
-    }
-
-
 def rounded_history(progress: TrainingProgress) -> list[dict[str, float]]:
     """The epochs' numbers with five significant digits each."""
     return [{key: float(f"{value:.5g}") for key, value in row.items()} for row in progress.history]
@@ -90,10 +71,19 @@ def trained(
 
     Args:
         training: the task's settings, a dataclass. before: how the run went that it started from. rates: as `fit`.
+
+    Raises:
+        ValueError: where no epoch was completed.
     """
     progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state, rates=rates)
-    origin = origin_entries(config, seed=training.seed, started_from=before)
-    return origin | training_entries(training, loop, progress)
+    history = rounded_history(progress)
+    if not history:
+        raise ValueError("the run was stopped before its first epoch ended: there is nothing to keep yet")
+    return origin_entries(config, seed=training.seed, started_from=before) | {
+        "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
+        "history": history,
+        "metrics": {"validation": history[progress.best_epoch]},
+    }
 
 
 def save(
