@@ -1,7 +1,7 @@
 """Causes of the next word of a text: its tokens, taken out one by one, and the heads, switched off; and the heads' roles."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -54,31 +54,21 @@ def next_scores(writer: Writer, texts: Sequence[Sequence[int]], off: Collection[
     return scores
 
 
+@torch.inference_mode()
 def fall_without_heads(
     writer: Writer, ids: Sequence[int], token: int, *, off: Collection[Head] = (), report: Report = unreported
 ) -> NDArray[np.float64]:
     """(layers, heads): by how much the log-probability of a next token falls without each head, from its own layer on.
 
+    The layers below a head are the same as for the whole text. Texts without the heads of several layers go on together, since a
+    layer's weights are made floats at every pass.
+
     Args:
         off: heads that are off in any case. report: may raise, which ends it.
     """
-    config = writer.model.config
-    falls = np.zeros((config.layers, config.heads))
-    for share in _without_each_head(writer, ids, token, off, falls):
-        report(share)
-    return falls
-
-
-@torch.inference_mode()
-def _without_each_head(
-    writer: Writer, ids: Sequence[int], token: int, off: Collection[Head], falls: NDArray[np.float64]
-) -> Iterator[float]:
-    """Fills in `falls` (layers, heads); yields the share that is done.
-
-    The layers below a head are the same as for the whole text. Texts without the heads of several layers go on together, since a
-    layer's weights are made floats at every pass.
-    """
-    model, (layers, heads), device = writer.model, falls.shape, writer.placement.device
+    model, device = writer.model, writer.placement.device
+    layers, heads = model.config.layers, model.config.heads
+    falls = np.zeros((layers, heads))
     kept = writer.kept(off)
     each = torch.cat([kept, kept * (1 - torch.eye(layers * heads, device=device)).view(-1, layers, heads)])
     x = model.embedded(torch.tensor([list(ids)], device=device))
@@ -96,7 +86,8 @@ def _without_each_head(
         if layer == layers - 1:
             scores = model.logits(texts[:, -1]).log_softmax(dim=-1)[:, token].double().cpu().numpy()
             falls[first : first + group] = (scores[0] - scores[1:]).reshape(-1, heads)
-        yield done / len(passes)
+        report(done / len(passes))
+    return falls
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -176,7 +176,8 @@ def lit_scene(
     whole, shares = np.zeros((*weights.shape[:2], count, count), dtype=np.float32), np.zeros(count)
     whole[:, :, at[:, None], at] = weights
     if falls is not None:
-        shares[at] = _shares(falls)
+        positive = falls.clip(min=0)  # without the others the word is likelier
+        shares[at] = positive / (positive.sum() or 1.0)
     measures = {} if falls is None else {"occlusion": shares}
     return scene_of([writer.names[one] for one in ids], whole, measures=measures, start=int(at[-1]), **more)
 
@@ -190,12 +191,6 @@ def shown_numbers(state: Writing) -> dict[str, Any]:
     """Numbers of a text that its notebook finds again: the likeliest next tokens' shares, all others', the first token's."""
     shares = np.exp(np.sort(state.scores.astype(np.float64))[: -SHOWN - 1 : -1])
     return {"likeliest": shares, "all others": 1 - shares.sum(), "first token": share_of_first(state)}
-
-
-def _shares(falls: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Falls as shares of their sum; those of tokens without which the word is likelier are 0."""
-    positive = falls.clip(min=0)
-    return positive / (positive.sum() or 1.0)
 
 
 DESK: Final = Desk()

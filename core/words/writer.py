@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from attention_light import AttentionScene, LayerMaps, WordStage
+from attention_light.stages import BYTES
 from core.device import Placement, falls_back, without_memory
 from core.messages import BadValue
 from core.models.smollm2 import SmolLM2, SmolLM2Config
@@ -94,16 +95,12 @@ class Writer:
     @cached_property
     def pieces(self) -> list[bytes]:
         """The bytes of every token."""
-        return [bytes(_BYTES[sign] for sign in symbol) for symbol in self._symbols]
+        return [bytes(BYTES[sign] for sign in symbol) for symbol in self._symbols]
 
     @cached_property
     def names(self) -> list[str]:
         """Every token as text; a byte that is no character alone as "<0xF0>"."""
         return [name_of(piece) for piece in self.pieces]
-
-    def text_of(self, ids: Sequence[int]) -> str:
-        """The text of tokens; the sign � where their bytes are no character."""
-        return b"".join(self.pieces[one] for one in ids).decode(errors="replace")
 
     def ids(self, text: str, *, most: int = MAX_TOKENS) -> list[int]:
         """The tokens of a text, each of its characters kept.
@@ -202,27 +199,12 @@ def tokenizer_of(tokens: Sequence[str], merges: Sequence[str]) -> Any:
     return found
 
 
-def _byte_signs() -> dict[str, int]:
-    """The printable sign that stands for each byte in the tokens' spelling (Radford et al. 2019), by the sign."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
-
-
-_BYTES: Final = _byte_signs()
-
-
 def name_of(piece: bytes) -> str:
     """The bytes of a token as text, those that are no character alone as "<0xF0>"."""
-    return piece.decode(errors="replace") if _whole(piece) else "".join(f"<0x{byte:02X}>" for byte in piece)
-
-
-def _whole(piece: bytes) -> bool:
     try:
-        piece.decode()
+        return piece.decode()
     except UnicodeDecodeError:
-        return False
-    return True
+        return "".join(f"<0x{byte:02X}>" for byte in piece)
 
 
 @cache

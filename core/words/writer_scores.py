@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import torch
@@ -16,6 +16,7 @@ STEP: Final = 256
 """Tokens of a window that are scored: those before them are what it reads first."""
 
 
+@torch.inference_mode()
 def bits_per_byte(writer: Writer, text: str, *, progress: Callable[[int, int], None]) -> dict[str, Any]:
     """Bits that the model needs for a byte of the text, and those by the frequencies of the text's own tokens.
 
@@ -35,7 +36,10 @@ def bits_per_byte(writer: Writer, text: str, *, progress: Callable[[int, int], N
     places = range(1, len(ids), STEP)
     for number, first in enumerate(places, start=1):
         last = min(first + STEP, len(ids))
-        nats -= _log_probability(writer, ids[max(0, last - WINDOW) : last], last - first)
+        some, count = ids[max(0, last - WINDOW) : last], last - first
+        inputs = writer.model.embedded(torch.tensor([some], device=writer.placement.device))
+        vectors, _maps = writer.model.through(inputs)
+        nats -= math.fsum(writer.token_scores(vectors[0, -count - 1 : -1], some[-count:]))
         progress(number, len(places))
     size = len(text.encode())
     counts = Counter(ids)
@@ -47,11 +51,3 @@ def bits_per_byte(writer: Writer, text: str, *, progress: Callable[[int, int], N
         "perplexity": round(math.exp(nats / len(ids)), 4),
         "baselines": {"unigram": {"bits_per_byte": round(unigram / math.log(2) / size, 6)}},
     }
-
-
-@torch.inference_mode()
-def _log_probability(writer: Writer, ids: Sequence[int], count: int) -> float:
-    """The log-probability of the last `count` of the ids together, given those before each."""
-    model, device = writer.model, writer.placement.device
-    vectors, _maps = model.through(model.embedded(torch.tensor([ids], device=device)))
-    return math.fsum(writer.token_scores(vectors[0, -count - 1 : -1], ids[-count:]))

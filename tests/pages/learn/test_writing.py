@@ -1,14 +1,13 @@
 """Words, the network that writes: its page without the weights, and with them as a link opens it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.words import causes
-from core.words.causes import OPENINGS
+from core.explain.attribution import Report
+from core.words.causes import OPENINGS, fall_without_heads
 from core.words.desk import lit_scene
 from core.words.writer import Writer
 from core.words.writer_files import WRITER_FILES
@@ -46,17 +45,19 @@ def test_a_text_of_too_many_pieces_is_refused() -> None:
 
 @NEEDED
 def test_counting_heads_ends_with_the_tab(monkeypatch: pytest.MonkeyPatch) -> None:
-    each, layers = causes._without_each_head, []
+    layers: list[float] = []
 
-    def in_a_tab_that_goes(*given: Any) -> Iterator[Any]:
-        for layer in each(*given):
-            layers.append(layer)
+    def in_a_tab_that_goes(*given: Any, report: Report, **more: Any) -> Any:
+        def reported(share: float) -> None:
+            layers.append(share)
             run = get_script_run_ctx()
             assert run is not None and run.script_requests is not None
             run.script_requests.request_stop()  # as the server does where a tab's connection ends
-            yield layer
+            report(share)
 
-    monkeypatch.setattr(causes, "_without_each_head", in_a_tab_that_goes)
+        return fall_without_heads(*given, report=reported, **more)
+
+    monkeypatch.setattr(writing, "fall_without_heads", in_a_tab_that_goes)
     page = open_page(PAGE, network="writes", prompt="The capital of France is")
     next(one for one in page.button if one.key == "writer_count").click().run()
     assert len(layers) == 1
