@@ -62,11 +62,6 @@ def alignment(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) -> 
     return steps[::-1]
 
 
-def edit_distance(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) -> int:
-    """Fewest substitutions, deletions and insertions from one to the other."""
-    return int(edit_table(reference, hypothesis)[-1, -1])
-
-
 def word_error_rate(references: Sequence[Sequence[Hashable]], hypotheses: Sequence[Sequence[Hashable]]) -> float:
     """Sum of edit distances over sum of reference lengths (D20a).
 
@@ -76,4 +71,4 @@ def word_error_rate(references: Sequence[Sequence[Hashable]], hypotheses: Sequen
     words = sum(len(reference) for reference in references)
     if words == 0:
         raise ValueError("the word error rate divides by the words of the references: these hold none")
-    return sum(edit_distance(r, h) for r, h in zip(references, hypotheses, strict=True)) / words
+    return sum(int(edit_table(r, h)[-1, -1]) for r, h in zip(references, hypotheses, strict=True)) / words

@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.signs.hands import tracks
+from core.signs.hands.palms import Floats
 from core.signs.hands.tracker import LANDMARKS
-from core.signs.hands.tracks import HANDS, Floats, HandTracks
+from core.signs.hands.tracks import HANDS, HandTracks
 from core.signs.samples import FOLDER
 
 BUNDLED: Final = "signs.parquet"

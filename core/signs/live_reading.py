@@ -99,7 +99,7 @@ class LiveReader:
             now=self._recogniser.vocabulary.names[label] if label else None,
             probability=float(np.exp(log_probabilities[-1, label])),
             log_probabilities=log_probabilities,
-            attention=maps[self._recogniser.layer_names[-1]][0, :, -1].mean(dim=0).numpy(),
+            attention=list(maps.values())[-1][0, :, -1].mean(dim=0).numpy(),
             took_s=time.perf_counter() - began,
         )
 

@@ -62,7 +62,7 @@ class Recogniser:
             self.fps = float(card["fps"])
             self.stride = int(card.get("stride", 1))
             self.reads_hands = card.get("landmarks", 0) == hand_tracks.HANDS * LANDMARKS
-            self._side = int(card["film_side"]) if self.reads_hands else self.config.image_size
+            self.image_size = int(card["film_side"]) if self.reads_hands else self.config.image_size
             self.scales = {name: Scale(**values) for name, values in card.get("scales", {}).items()}
             self.least_probability = float(card.get("decoding", {}).get("least_probability", 0.0))
         if len(self.vocabulary) != self.config.vocabulary:
@@ -97,16 +97,6 @@ class Recogniser:
         """Frames that a gloss takes at least."""
         return MIN_FRAMES if self.reads_hands else 1
 
-    @property
-    def image_size(self) -> int:
-        """Height and width of its frames."""
-        return self._side
-
-    @property
-    def layer_names(self) -> list[str]:
-        """intra 1, inter 1, ..."""
-        return self.model.layer_names
-
     def answer(
         self,
         clip: NDArray[Any],
@@ -126,20 +116,11 @@ class Recogniser:
         Raises:
             ValueError: for a clip of another shape, or without frames, or with positions that are no numbers.
         """
+        hands = None
         if self.reads_hands:
             self._check(clip)
-            return self.answer_of_hands(self.hands(clip), seconds, attention=attention)
-        return self._answered(self.inputs(clip, speaker=speaker), seconds, attention=attention)
-
-    def answer_of_hands(
-        self, hands: HandTracks, seconds: NDArray[np.floating] | None = None, *, attention: bool = True
-    ) -> Recognition:
-        """The same of hands that were followed already; frames without a hand are silent."""
-        return self._answered(self.landmark_inputs(hands), seconds, attention=attention, hands=hands)
-
-    def _answered(
-        self, inputs: Tensor, seconds: NDArray[np.floating] | None, *, attention: bool, hands: HandTracks | None = None
-    ) -> Recognition:
+            hands = self.hands(clip)
+        inputs = self.inputs(clip, speaker=speaker) if hands is None else self.landmark_inputs(hands)
         use_one_thread()
         began = time.perf_counter()
         with torch.no_grad():
@@ -155,7 +136,7 @@ class Recogniser:
         attention: bool = True,
         hands: HandTracks | None = None,
     ) -> Recognition:
-        """The same of what `encode` made, since `began` by `time.perf_counter`."""
+        """The same of what `encode` made, since `began` by `time.perf_counter`; frames without one of the hands are silent."""
         maps: AttentionMaps = {}
         with torch.no_grad():
             if attention:
@@ -200,20 +181,17 @@ class Recogniser:
         key = hashlib.sha256(np.ascontiguousarray(frames).data).hexdigest()
         with self._lock:
             if key not in self._followed:
-                self._finder = self._finder or _hand_finder()
-                found = hand_tracks.follow(self._finder, frames, on_frame=on_frame)
-                if not found.visible.any() and self._small_hands(frames):
-                    found = hand_tracks.follow(self._finder, frames, on_frame=on_frame, tiles=True)
+                # imported here: a machine that only trains has no Pillow and no LiteRT
+                finder = self._finder = self._finder or importlib.import_module("core.signs.hands.finder").HandFinder()
+                found = hand_tracks.follow(finder, frames, on_frame=on_frame)
+                some = frames[:: max(1, len(frames) // PROBED)]  # to search all of them in tiles takes long
+                if not found.visible.any() and hand_tracks.follow(finder, some, tiles=True).visible.any():
+                    found = hand_tracks.follow(finder, frames, on_frame=on_frame, tiles=True)
                 self._followed[key] = found
                 if len(self._followed) > FOLLOWED:
                     self._followed.popitem(last=False)
             self._followed.move_to_end(key)
             return self._followed[key]
-
-    def _small_hands(self, frames: NDArray[np.uint8]) -> bool:
-        """Tells whether one of some frames shows a hand in a tile; to search all of them takes long."""
-        assert self._finder is not None
-        return bool(hand_tracks.follow(self._finder, frames[:: max(1, len(frames) // PROBED)], tiles=True).visible.any())
 
     def log_probabilities(self, clip: NDArray[Any], *, speaker: str | None = None) -> NDArray[np.float32]:
         """(T', V): the log of each frame's softmax; see `answer`."""
@@ -295,12 +273,6 @@ def silenced(log_probabilities: NDArray[np.float32], seen: NDArray[np.bool_]) ->
     quiet[~near] = BLANK_LEAD
     quiet[~near, BLANK] = 0.0
     return quiet
-
-
-def _hand_finder() -> Finder:
-    """The hand finder, imported where it is needed: a machine that only trains has no Pillow and no LiteRT."""
-    finder: Finder = importlib.import_module("core.signs.hands.finder").HandFinder()
-    return finder
 
 
 def load_recogniser(name: str = DIGITS, *, folder: Path = checkpoints.FOLDER) -> Recogniser:

@@ -6,6 +6,7 @@ RWTH-BOSTON-104 (Dreuw et al. 2007).
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -65,9 +66,10 @@ def clip_samples(folder: Path = FOLDER) -> list[ClipSample]:
     return samples
 
 
-def track_samples(folder: Path = FOLDER) -> list[TrackSentence]:
+@cache
+def track_samples() -> list[TrackSentence]:
     """The bundled sentences of RWTH-BOSTON-104, in order of their numbers."""
-    rows = pd.read_parquet(folder / TRACKS)
+    rows = pd.read_parquet(FOLDER / TRACKS)
     return [
         TrackSentence(
             video=int(video),

@@ -12,7 +12,7 @@ from core import checkpoints
 from core.market.predictor import load_predictor
 from core.models.tlob import BTC, TLOB
 from core.models.vit import ViT, ViTConfig
-from lab.bench.ratio import Pair, Work
+from lab.bench.ratio import Pair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,19 +31,14 @@ class Benchmark:
     quick: bool = True
 
 
-def _inferring(function: Work) -> Work:
-    """The function as a prediction calls it, without gradients."""
-    return torch.inference_mode()(function)
-
-
 def _window(*, maps: bool) -> Pair:
     """One window through the TLOB that predicts, beside the document's listing, one pass."""
     predictor, listing = load_predictor(), TLOB(BTC).eval()
     window = torch.randn(1, predictor.window, predictor.config.features, device=predictor.device)
     theirs = torch.randn(1, BTC.steps, BTC.features)
     return Pair(
-        candidate=_inferring(lambda: predictor.model(window, return_attention=maps)),
-        reference=_inferring(lambda: listing(theirs)),
+        candidate=torch.inference_mode()(lambda: predictor.model(window, return_attention=maps)),
+        reference=torch.inference_mode()(lambda: listing(theirs)),
     )
 
 
@@ -53,7 +48,7 @@ def _image() -> Pair:
     layer = nn.TransformerEncoderLayer(c.width, c.heads, c.hidden, dropout=c.dropout, activation="gelu", batch_first=True)
     model, theirs = ViT(c).eval(), nn.TransformerEncoder(layer, c.layers).eval()
     image, tokens = torch.randn(1, 1, c.side, c.side), torch.randn(1, 1 + c.patches, c.width)
-    return Pair(candidate=_inferring(lambda: model(image)), reference=_inferring(lambda: theirs(tokens)))
+    return Pair(candidate=torch.inference_mode()(lambda: model(image)), reference=torch.inference_mode()(lambda: theirs(tokens)))
 
 
 def _piece(name: str) -> Pair:

@@ -25,10 +25,6 @@ class Ratio:
     candidate_ms: float
     reference_ms: float
 
-    def as_dict(self) -> dict[str, float]:
-        """For JSON, rounded."""
-        return {name: round(value, 4) for name, value in vars(self).items()}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
@@ -47,7 +43,9 @@ class Pair:
         both = (self.candidate, self.reference)
         if self.long:
             return spread(*zip(*([_time_ms(work, 1) for work in both] for _ in range(3)), strict=True))
-        calls = [_calls(work) for work in both]
+        for work in both:
+            work()
+        calls = [max(1, int(20 / max(_time_ms(work, 1), 1e-4))) for work in both]
         turns: list[list[float]] = []
         end = time.perf_counter() + seconds
         collects = gc.isenabled()
@@ -72,11 +70,6 @@ def spread(candidates_ms: Sequence[float], references_ms: Sequence[float]) -> Ra
         candidate_ms=float(np.median(candidate)),
         reference_ms=float(np.median(reference)),
     )
-
-
-def _calls(work: Work) -> int:
-    work()
-    return max(1, int(20 / max(_time_ms(work, 1), 1e-4)))
 
 
 def _time_ms(work: Work, calls: int) -> float:

@@ -36,8 +36,8 @@ def _run(o: argparse.Namespace) -> None:
     rows: list[dict[str, Any]] = []
     seconds = o.seconds if o.seconds is not None else 0.5 if o.quick else 3.0
     for name, one in tqdm(list(selected(o.only, quick=o.quick)), unit="benchmark", disable=None):
-        ratio = one.make().measure(seconds)
-        row = {"name": name, "what": one.what, "reference": one.reference, "aim": round(one.aim, 4), **ratio.as_dict()}
+        rounded = {of: round(value, 4) for of, value in vars(one.make().measure(seconds)).items()}
+        row = {"name": name, "what": one.what, "reference": one.reference, "aim": round(one.aim, 4), **rounded}
         rows.append(row | ({"base": base[name]} if name in base else {}))
     machine = {
         "processor": compute_device().name,

@@ -48,8 +48,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 def _run(o: argparse.Namespace) -> None:
     photos = is_photos(o.data)
-    name = o.checkpoint or (_of_photos(o.folder) if photos else ASL)
-    recogniser = load_recogniser(name, folder=o.folder)
+    # photographed hands are read best on landmarks, where that model is there and hands can be found
+    on_landmarks = HANDS in checkpoints.names("iiga", folder=o.folder) and HAND_FILES.available()
+    recogniser = load_recogniser(o.checkpoint or (ASL if not photos else HANDS if on_landmarks else DIGITS), folder=o.folder)
     if (recogniser.front == "frames") is not photos:
         raise ValueError(f"the checkpoint {recogniser.name!r} reads {recogniser.front}, and {o.data.name} holds none")
     answer = {"model": "iiga", "checkpoint": recogniser.name, **(_photos if photos else _tracks)(o, recogniser)}
@@ -76,9 +77,3 @@ def _tracks(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
     split = "test" if o.split == HELD_OUT else o.split or "test"
     scores = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
     return {"split": split, **scores.summary(), **scores.unseen(set(recogniser.card.get("training_sentences", ())))}
-
-
-def _of_photos(folder: Path) -> str:
-    """The checkpoint that reads photographed hands best: on landmarks, where it is there and hands can be found."""
-    there = HANDS in checkpoints.names("iiga", folder=folder)
-    return HANDS if there and HAND_FILES.available() else DIGITS

@@ -18,40 +18,31 @@ Progress = Callable[[int, int], None]
 """Called after each sentence with how many are done and how many there are."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scored:
-    """One sentence: the reference, the recogniser's answer, and the best path's sentence with doubtful glosses left in."""
-
-    reference: tuple[str, ...]
-    hypothesis: tuple[str, ...]
-    best_path: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Result:
-    """All sentences of an evaluation."""
+    """All sentences of an evaluation: of each the reference, the answer, and the best path's with doubtful glosses left in."""
 
-    sentences: tuple[Scored, ...]
+    sentences: Sequence[tuple[tuple[str, ...], ...]]
 
     def summary(self) -> dict[str, float | int]:
         """samples, wer, wer_best_path (doubtful glosses left in), sentences, words, and the number of each edit."""
-        edits = [step.operation for one in self.sentences for step in alignment(one.reference, one.hypothesis)]
-        references = [one.reference for one in self.sentences]
+        references, answers, best = ([one[at] for one in self.sentences] for at in range(3))
+        edits = [step.operation for pair in zip(references, answers, strict=True) for step in alignment(*pair)]
         return {
-            "samples": len(self.sentences),
-            "wer": round(word_error_rate(references, [one.hypothesis for one in self.sentences]), 6),
-            "wer_best_path": round(word_error_rate(references, [one.best_path for one in self.sentences]), 6),
-            "sentences": len(self.sentences),
+            "samples": len(references),
+            "wer": round(word_error_rate(references, answers), 6),
+            "wer_best_path": round(word_error_rate(references, best), 6),
+            "sentences": len(references),
             "words": sum(map(len, references)),
             "substitutions": edits.count("substitution"),
             "deletions": edits.count("deletion"),
             "insertions": edits.count("insertion"),
-            "sentences_right": sum(one.reference == one.hypothesis for one in self.sentences),
+            "sentences_right": sum(reference == answer for reference, answer, _best in self.sentences),
         }
 
     def unseen(self, seen: Collection[str]) -> dict[str, float | int | None]:
         """unseen_sentences, those that are none of `seen`, and wer_unseen over them, None without any."""
-        new = Result(sentences=tuple(one for one in self.sentences if " ".join(one.reference) not in seen))
+        new = Result([one for one in self.sentences if " ".join(one[0]) not in seen])
         return {"unseen_sentences": len(new.sentences), "wer_unseen": new.summary()["wer"] if new.sentences else None}
 
 
@@ -85,10 +76,9 @@ def _result(
     scored = []
     for reference, log_probabilities in read:
         best = recogniser.vocabulary.decode(greedy(log_probabilities))
-        answer = recogniser.greedy(log_probabilities)
-        scored.append(Scored(reference=reference, hypothesis=tuple(answer), best_path=tuple(best)))
+        scored.append((reference, tuple(recogniser.greedy(log_probabilities)), tuple(best)))
         progress(len(scored))
-    return Result(sentences=tuple(scored))
+    return Result(scored)
 
 
 def fit_least_probability(recogniser: Recogniser, photos: PhotoSet, *, count: int) -> float:

@@ -206,12 +206,6 @@ def _row(clip: SyntheticClip) -> Row:
     return clip.frames, classes(clip.labels), VOCABULARY.encode([str(digit) for digit in clip.digits])
 
 
-def training_clips(studio: Studio, how: DigitsTraining) -> Iterable[SyntheticClip]:
-    """The clips that the second stage learns from."""
-    for place, chosen in enumerate(sentences(studio.photos, how.clips, seed=how.seed + 1, digits=(1, 6))):
-        yield make_clip(studio, chosen, PLAIN, seed=(how.seed + 1) * 1_000_003 + place)
-
-
 class ClipsTask(SentenceTask):
     """The second stage: attention and decoder on encoded clips."""
 
@@ -318,7 +312,9 @@ def train(
         model = IIGA(config).to(best_device()).eval()
         begin_from_stills(model, front, torch.from_numpy(task.plain[0]))
         model.front.requires_grad_(False)
-        encoded = [encode(model, clip) for clip in training_clips(studio, how)]
+        chosen = enumerate(sentences(studio.photos, how.clips, seed=how.seed + 1, digits=(1, 6)))
+        seeds = (how.seed + 1) * 1_000_003
+        encoded = [encode(model, make_clip(studio, one, PLAIN, seed=seeds + place)) for place, one in chosen]
         held = [encode(model, clip) for clip in make_clips(checked_studio, how.checked, seed=how.seed + 2, variety=SCORING)]
         learn("attention", model, ClipsTask(encoded, held, how), "_attention")
         model.front.requires_grad_(True)

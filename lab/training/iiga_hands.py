@@ -20,8 +20,9 @@ from torch import nn
 from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs.hands import tracks
+from core.signs.hands.palms import Floats
 from core.signs.hands.tracker import LANDMARKS
-from core.signs.hands.tracks import HANDS, Floats
+from core.signs.hands.tracks import HANDS
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training import recipe
 from core.training.card import begun, trained

@@ -42,22 +42,14 @@ class HandFinder:
         side = max(picture.size) * share
         square = Region(x=x * picture.width, y=y * picture.height, side=side, angle=0.0)
         left, top = square.x - side / 2, square.y - side / 2
-        source = picture
-        if (factor := int(side // palms.SIDE)) > 1:  # bilinear sampling alone would skip pixels
-            source = picture.reduce(factor)
-            square = Region(x=square.x / factor, y=square.y / factor, side=square.side / factor, angle=0.0)
-        outputs = self._palm.run(cut(source, square, palms.SIDE))
+        outputs = self._palm.run(cut(picture, square, palms.SIDE))
         boxes, scores = sorted(outputs, key=lambda one: -one.shape[-1])
         decoded = palms.decode(boxes[0], scores[0, :, 0])
         return [regions.of_palm(palm, side, (left, top)) for palm in decoded]
 
     def landmarks(self, picture: Image.Image, region: Region) -> Hand | None:
         """The hand in a region, None where the model sees none."""
-        source, square = picture, region
-        if (factor := int(region.side // SIDE)) > 1:
-            source = picture.reduce(factor)
-            square = Region(x=region.x / factor, y=region.y / factor, side=region.side / factor, angle=region.angle)
-        points, presence, *_others = self._hand.run(cut(source, square, SIDE))
+        points, presence, *_others = self._hand.run(cut(picture, region, SIDE))
         if float(presence.item()) < MIN_PRESENCE:
             return None
         placed = region.to_picture(points.reshape(LANDMARKS, 3)[:, :2] / SIDE)
@@ -83,6 +75,9 @@ class HandFinder:
 
 def cut(picture: Image.Image, region: Region, size: int) -> NDArray[np.uint8]:
     """A turned square's pixels, (size, size, 3) upright; black outside the picture."""
+    if (factor := int(region.side // size)) > 1:  # bilinear sampling alone would skip pixels
+        picture = picture.reduce(factor)
+        region = Region(x=region.x / factor, y=region.y / factor, side=region.side / factor, angle=region.angle)
     right, down = region.axes() / size
     corner = region.to_picture(np.zeros((1, 2), np.float32))[0]
     matrix = (right[0], down[0], corner[0], right[1], down[1], corner[1])

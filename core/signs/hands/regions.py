@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.signs.hands.palms import MIDDLE_KNUCKLE, WRIST, Palm
+from core.signs.hands.palms import MIDDLE_KNUCKLE, WRIST, Floats, Palm
 
-Floats = NDArray[np.floating]
 FROM_PALM: Final = (2.6, -0.5)
 """Size of the region round a palm's box, and its shift along the hand, both in box sides (MediaPipe's graph)."""
 FROM_LANDMARKS: Final = (2.0, -0.1)

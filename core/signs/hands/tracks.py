@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.signs.hands.palms import Floats
 from core.signs.hands.tracker import LANDMARKS, TILES, Finder, Hand, HandTracker
 
 HANDS: Final = 2
@@ -24,8 +25,6 @@ A_HAND: Final = 2 * LANDMARKS + 5
 FEATURES: Final = HANDS * A_HAND + 2
 LARGEST_STEP: Final = 2.0
 """A hand's step a frame, in its sizes, is cut off there."""
-
-Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True, kw_only=True)
