@@ -70,11 +70,6 @@ class PhotographScores:
     accuracy: float
     flagged: float
 
-    @classmethod
-    def from_dict(cls, scores: dict[str, Any]) -> PhotographScores:
-        """From a card's `metrics.photographs`, as `python -m core evaluate vit` prints it."""
-        return cls(samples=int(scores["samples"]), accuracy=float(scores["accuracy"]), flagged=float(scores["flagged"]))
-
 
 class Classifier:
     """One checkpoint in memory. Safe to call from several threads: nothing in it changes after loading.
@@ -114,9 +109,13 @@ class Classifier:
             self.turn_margin: float | None = None if "turning" not in card else float(card["turning"]["margin"])
             self.manner: Manner = card.get("preparation", {}).get("manner", "dataset")
             self._check()
-            photographs = card["metrics"].get("photographs")
-            self.benchmark = None if self.manner == "photograph" else benchmark_accuracy(card["metrics"])
-            self.photographs = None if photographs is None else PhotographScores.from_dict(photographs)
+            benchmark = card["metrics"].get("test") or card["metrics"].get("validation") or {}
+            unmeasured = self.manner == "photograph" or "accuracy" not in benchmark
+            self.benchmark = None if unmeasured else float(benchmark["accuracy"])
+            self.photographs: PhotographScores | None = None
+            if (seen := card["metrics"].get("photographs")) is not None:  # as `python -m core evaluate vit` prints it
+                accuracy, flagged = float(seen["accuracy"]), float(seen["flagged"])
+                self.photographs = PhotographScores(samples=int(seen["samples"]), accuracy=accuracy, flagged=flagged)
         self.placement = Placement(checkpoints.build_model(checkpoint, kind))
 
     @property
@@ -278,12 +277,6 @@ def coloured(images: Images, side: int) -> Images:
     grey = torch.from_numpy(images.copy())[:, None].float()
     sized = F.interpolate(grey, size=(side, side), mode="bicubic", align_corners=False, antialias=True)
     return np.repeat(sized.round().clamp(0, 255).byte().permute(0, 2, 3, 1).numpy(), 3, axis=-1)
-
-
-def benchmark_accuracy(metrics: dict[str, Any]) -> float | None:
-    """Of a card's metrics, the accuracy on the test images, else on the validation images."""
-    scores = metrics.get("test") or metrics.get("validation") or {}
-    return float(scores["accuracy"]) if "accuracy" in scores else None
 
 
 def doubt_by_position(classifier: Classifier, images: Images) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.vision.garments import Edges, connected
+from core.vision.garments import Edges, pieces
 from core.vision.sight import PATCH, SeenPicture
 
 CUTS: Final = (0.5, 0.7)
@@ -32,19 +32,17 @@ def boxes(seen: SeenPicture) -> list[Edges]:
     """Boxes of things that are small in the picture, percent of its width and height."""
     side = len(seen.salience)
     fine = seen.salience.reshape(side // CELL, CELL, side // CELL, CELL).mean(axis=(1, 3))
-    fine = np.where(_of_picture(seen, CELL), fine, 0.0)
-    pieces = [(box, CELL, 2) for cut in CUTS for box in _pieces(fine > cut * fine.max(), LEAST_CELLS)]
-    groups = alike(seen.tokens[1:], _of_picture(seen, PATCH).ravel()).reshape(seen.grid)
-    pieces += [(box, PATCH, 1) for group in range(GROUPS) for box in _pieces(groups == group, LEAST_PATCHES)]
-    found = {_edges(box, scale, margin, seen.inside) for box, scale, margin in pieces}
+    fine = np.where(seen.of_picture(CELL), fine, 0.0)
+    groups = alike(seen.tokens[1:], seen.of_picture().ravel()).reshape(seen.grid)
+    masks = [(fine > cut * fine.max(), LEAST_CELLS, CELL, 2) for cut in CUTS]
+    masks += [(groups == group, LEAST_PATCHES, PATCH, 1) for group in range(GROUPS)]
+    found = {
+        _edges(box, scale, margin, seen.inside)
+        for mask, least, scale, margin in masks
+        for box, area in pieces(mask, PIECES)
+        if area >= least
+    }
     return sorted(one for one in found if SMALLEST <= (one[2] - one[0]) * (one[3] - one[1]) / 10_000 <= LARGEST)
-
-
-def _of_picture(seen: SeenPicture, cell: int) -> NDArray[np.bool_]:
-    """The cells whose middle is of the picture, and not of what was put beside it."""
-    left, top, right, bottom = seen.inside
-    middle = (np.arange(len(seen.salience) // cell) + 0.5) * cell
-    return np.asarray(((top <= middle) & (middle < bottom))[:, None] & ((left <= middle) & (middle < right)))
 
 
 def alike(tokens: NDArray[np.float32], inside: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -64,19 +62,6 @@ def alike(tokens: NDArray[np.float32], inside: NDArray[np.bool_]) -> NDArray[np.
     found = np.full(len(tokens), -1)
     found[inside] = groups
     return found
-
-
-def _pieces(mask: NDArray[np.bool_], least: int) -> list[Edges]:
-    """Boxes of the largest connected pieces of at least so many cells, in cells."""
-    labels = connected(mask)
-    numbers, areas = np.unique(labels[labels > 0], return_counts=True)
-    largest = numbers[np.argsort(-areas, kind="stable")][:PIECES]
-    places = [np.nonzero(labels == number) for number in largest]
-    return [
-        (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
-        for rows, columns in places
-        if len(rows) >= least
-    ]
 
 
 def _edges(box: Edges, scale: int, margin: int, inside: Edges) -> Edges:

@@ -95,19 +95,15 @@ def regions(rgb: Bytes) -> list[Edges]:
     """Boxes of what stands apart from the ground of a picture (height, width, 3), the largest region first."""
     image = Image.fromarray(rgb)
     image.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
-    outside = _not_ground(np.asarray(image.convert("YCbCr"), np.float32))
-    labels = connected(_closed(outside))
-    height, width = labels.shape
-    numbers, areas = np.unique(labels[labels > 0], return_counts=True)
-    if not len(areas):
-        return []
-    large = areas >= max(MIN_AREA * labels.size, MIN_SHARE * int(areas.max()))
+    outside = _closed(_not_ground(np.asarray(image.convert("YCbCr"), np.float32)))
+    height, width = outside.shape
+    found = pieces(outside, MAX_REGIONS)
+    least = max(MIN_AREA * outside.size, MIN_SHARE * found[0][1]) if found else 0.0
     boxes = []
-    for number in numbers[large][np.argsort(-areas[large], kind="stable")][:MAX_REGIONS]:
-        rows, columns = np.nonzero(labels == number)
-        left, right = 100 * columns.min() // width, -(-100 * (columns.max() + 1) // width)
-        top, bottom = 100 * rows.min() // height, -(-100 * (rows.max() + 1) // height)
-        boxes.append((max(0, int(left) - 2), max(0, int(top) - 2), min(100, int(right) + 2), min(100, int(bottom) + 2)))
+    for (left, top, right, bottom), area in found:
+        if area >= least:
+            low = max(0, 100 * left // width - 2), max(0, 100 * top // height - 2)
+            boxes.append((*low, min(100, -(-100 * right // width) + 2), min(100, -(-100 * bottom // height) + 2)))
     return boxes
 
 
@@ -138,12 +134,14 @@ def _closed(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(closed[0, 0].numpy() > 0.5)
 
 
-def connected(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(height, width): a number above 0 for each connected region, 0 elsewhere."""
+def pieces(mask: NDArray[np.bool_], most: int) -> list[tuple[Edges, int]]:
+    """Edges and areas of the largest connected regions of a mask (height, width), in its cells, the largest first."""
     cells = torch.from_numpy(mask)[None, None].float()
-    labels = cells * torch.arange(1, mask.size + 1).reshape(1, 1, *mask.shape)
-    while True:
-        spread = F.max_pool2d(labels, 3, 1, 1) * cells
-        if torch.equal(spread, labels):
-            return labels[0, 0].long().numpy()
-        labels = spread
+    spread, labels = cells * torch.arange(1, mask.size + 1).reshape(1, 1, *mask.shape), cells
+    while not torch.equal(spread, labels):
+        labels, spread = spread, F.max_pool2d(spread, 3, 1, 1) * cells
+    numbered = labels[0, 0].long().numpy()  # a number above 0 for each region
+    numbers, areas = np.unique(numbered[numbered > 0], return_counts=True)
+    largest = numbers[np.argsort(-areas, kind="stable")][:most]
+    places = [np.nonzero(numbered == number) for number in largest]
+    return [((int(x.min()), int(y.min()), int(x.max()) + 1, int(y.max()) + 1), len(y)) for y, x in places]

@@ -40,26 +40,16 @@ def live_seen(reader: SightReader, rgb: Bytes, head: Head | None) -> LiveSeen:
     Raises:
         BadValue: for a layer or a head that the network does not have.
     """
-    began = time.perf_counter()
+    began, config = time.perf_counter(), reader.placement.model.config
+    if head is not None and not (1 <= head[0] <= config.layers and 1 <= head[1] <= config.heads):
+        raise BadValue("a head is one of {heads} in one of {layers} layers", heads=config.heads, layers=config.layers)
     pixels, (left, top, right, bottom) = square(from_pixels(rgb, name=""), SIDE)
     if head is None:
         salience = reader.salience(pixels)
         share = float((salience[top:bottom, left:right] > 0.5).mean())
         light = salience.reshape(SIDE // CELL, CELL, SIDE // CELL, CELL).mean(axis=(1, 3))
     else:
-        row = reader.class_row(pixels, *checked(reader, head))[1:]
+        row = reader.class_row(pixels, *head)[1:]
         share = float(row.max())
         light = row.reshape(SIDE // PATCH, SIDE // PATCH) / max(share, 1e-12)
     return LiveSeen(light=np.asarray(light, dtype=np.float64), share=share, took_s=time.perf_counter() - began)
-
-
-def checked(reader: SightReader, head: Head) -> Head:
-    """The same layer and head.
-
-    Raises:
-        BadValue: where the network does not have them.
-    """
-    config = reader.placement.model.config
-    if not (1 <= head[0] <= config.layers and 1 <= head[1] <= config.heads):
-        raise BadValue("a head is one of {heads} in one of {layers} layers", heads=config.heads, layers=config.layers)
-    return head

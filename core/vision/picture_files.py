@@ -138,12 +138,6 @@ def orientation(image: Image.Image, exif: bytes = b"") -> int:
     return int(number) if number in range(2, 9) else 1
 
 
-def forget_xmp(image: Image.Image) -> None:
-    """Take out of an opened file what Pillow would turn it by and a browser does not."""
-    for key in ("xmp", "XML:com.adobe.xmp", "Raw profile type exif"):
-        image.info.pop(key, None)
-
-
 def bits(image: Image.Image, parts: PngParts) -> int:
     """Bits of a level as the file keeps it."""
     if isinstance(image, TiffImagePlugin.TiffImageFile):

@@ -180,7 +180,8 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
     if bits > 8:
         done["bits"] = compose("{bits} bits a level, brought to eight", bits=bits)
     of_tiff = picture_files.orientation(opened) if kind == "TIFF" else 1  # Pillow turns a TIFF by itself, also by its XMP
-    picture_files.forget_xmp(opened)
+    for key in ("xmp", "XML:com.adobe.xmp", "Raw profile type exif"):  # what Pillow would turn it by and a browser does not
+        opened.info.pop(key, None)
     frame = opened.tile[0].extents if kind == "GIF" and opened.tile else None  # type: ignore[attr-defined]
     opened.load()
     whole = _plain(opened, bits)

@@ -80,12 +80,11 @@ class SeenPicture:
         unit = self.tokens / np.linalg.norm(self.tokens, axis=1, keepdims=True)
         return np.asarray((unit[1:] @ unit[token]).reshape(self.grid))
 
-    @property
-    def of_picture(self) -> NDArray[np.bool_]:
-        """(rows, columns): the patches whose middle shows the picture, and not what was put beside it."""
+    def of_picture(self, cell: int = PATCH) -> NDArray[np.bool_]:
+        """(rows, columns): the cells, of so many pixels a side, whose middle shows the picture."""
         left, top, right, bottom = self.inside
-        row, column = ((np.arange(count) + 0.5) * PATCH for count in self.grid)
-        return np.asarray(((top <= row) & (row < bottom))[:, None] & ((left <= column) & (column < right)))
+        middle = (np.arange(len(self.salience) // cell) + 0.5) * cell
+        return np.asarray(((top <= middle) & (middle < bottom))[:, None] & ((left <= middle) & (middle < right)))
 
     @property
     def standing_out(self) -> float:
@@ -105,7 +104,7 @@ class SeenPicture:
             LayerVectors(name=f"layer {i}", queries=queries, keys=keys, formula="nb-attention")
             for i, (queries, keys) in enumerate(zip(self.queries, self.keys, strict=True), start=1)
         ]
-        colours, share = main_directions(self.tokens[1:], self.of_picture.ravel())
+        colours, share = main_directions(self.tokens[1:], self.of_picture().ravel())
         stage = PictureStage(
             pixels=self.pixels,
             grid=self.grid,
@@ -131,7 +130,7 @@ def pair_scene(first: SeenPicture, other: SeenPicture, **more: Any) -> Attention
     for at, seen in ((0, first), (n, other)):
         weights[at : at + n, at : at + n] = seen.weights[-1].mean(axis=0)
     tokens = np.concatenate([first.tokens, other.tokens])[order]
-    inner = np.concatenate([first.of_picture, other.of_picture], axis=1).ravel()
+    inner = np.concatenate([first.of_picture(), other.of_picture()], axis=1).ravel()
     colours, share = main_directions(tokens[2:], inner)
     stage = PictureStage(
         pixels=np.concatenate([first.pixels, other.pixels], axis=1),

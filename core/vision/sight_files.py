@@ -141,6 +141,5 @@ SIGHT_FILES: Final = ModelFiles(
     missing=compose("the network that sees anything is not set up here: run `{make} sight` once", make=MAKE),
     converted=kept,
 )
-SIGHT: Final = SIGHT_FILES.target
-SIGHT_CARD: Final = {"name": SIGHT, "weights_sha256": SIGHT_FILES.digests[WEIGHTS]}
+SIGHT_CARD: Final = {"name": SIGHT_FILES.target, "weights_sha256": SIGHT_FILES.digests[WEIGHTS]}
 """What a checkpoint's card says of its weights."""
