@@ -15,17 +15,15 @@ from core.figures import front as figures
 from core.lecture.equations import equations
 from core.messages import Refusal
 from core.vision.gallery import photograph_gallery
-from pages.images import camera_switch, sample_pictures
+from pages.images import sample_pictures
 from pages.images.named_garments import garment_words
-from pages.shared import assets, controls
-from pages.shared.browser_component import browser_component, sent_picture
+from pages.shared import assets, camera_switch, controls
+from pages.shared.browser_component import clipboard
 from pages.shared.language import _, current, number, percent, regional, significant
 from pages.shared.navigation import ENTRIES
 
 PLAYED: Final = 4
 """Times as fast as it happened the market is shown."""
-MAX_SENT: Final = 6_000_000
-"""Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends."""
 GARMENTS: Final = "pages/images/classify.py"
 SEE: Final = "pages/images/see.py"
 SAMPLES: Final = (("photos", 13), ("photos", 10), ("photos", 4))
@@ -107,14 +105,6 @@ def _market() -> str:
 def _ask() -> None:
     """A picture of the visitor's own, or the camera's, answered in place; until it comes, one of the app's."""
     state = st.session_state
-    labels = {
-        "choose": _("Choose a picture"),
-        "paste": _("Paste"),
-        "hint": _("or drop it anywhere on this page"),
-        "none": _("There is no picture in the clipboard: copy one first."),
-        "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
-        "damaged": _("This browser cannot read the file as a picture: save it as PNG or JPEG first."),
-    }
 
     def give(given: bytes | int | None) -> None:
         state[GIVEN], state[FILMING] = given, None
@@ -122,12 +112,8 @@ def _ask() -> None:
     title = _("Show me any photograph")
     st.page_link(SEE, label=f"**{title}**", icon=":material/visibility:")
     with st.container(horizontal=True, vertical_alignment="center", key="front_given"):
-        browser_component("clipboard")(
-            key="front_picture",
-            data={"labels": labels},
-            on_picture_change=lambda: give(sent_picture(state["front_picture"].get("picture"), max_bytes=MAX_SENT)),
-        )
-        camera_switch.button(FILMING, key="front_camera")
+        clipboard("front_picture", give)
+        camera_switch.switch(FILMING, key="front_camera")
     if state.get(FILMING):
         _film(give)
     else:
@@ -140,11 +126,10 @@ def _ask() -> None:
 
 def _film(give: Callable[[bytes], None]) -> None:
     """The camera in the picture's place; what is taken with it is given."""
-    from pages.images import front_answer  # torch, which the page does without until somebody gives a picture
+    from pages.images import live_camera  # torch, which the page does without until somebody gives a picture
 
-    start = camera_switch.begins(FILMING)
     with st.container(key="garments_stage"):
-        taken = front_answer.still(start=start)
+        taken = live_camera.sight_camera(key="front_live", start=camera_switch.begins(FILMING))
     if taken is not None:
         give(taken)
         st.rerun()

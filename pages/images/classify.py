@@ -8,13 +8,14 @@ from typing import Any
 import streamlit as st
 
 from attention_light import AttentionScene, LayerMaps, PictureStage
+from core.checkpoints import CheckpointError
 from core.explain import faithfulness
 from core.explain.faithfulness import FindingError
 from core.vision.analysis import CLASS_TOKEN, PictureAnalysis
 from core.vision.evidence import image_without, over_tokens
 from core.vision.preprocessing import PreparedPicture
 from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens, training
-from pages.images.model_choice import model_line, pick_classifier, show_if_possible
+from pages.images.model_choice import model_line, pick_classifier
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.attention_view import attention_view
@@ -92,7 +93,7 @@ def below(
     else:
         for text in ("classify_weights", "garment_attention_reading", "classify_reading"):
             st.markdown(prose(text))
-    picture_source.link_to_view()
+    controls.link_to_view(keeps=picture_source.SET)
 
 
 def body() -> None:
@@ -113,7 +114,7 @@ def body() -> None:
         return
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a photograph of the app's."))
-        picture_source.link_to_view()
+        controls.link_to_view(keeps=picture_source.SET)
         return
     with models:
         classifier = pick_classifier(chosen.picture)
@@ -149,9 +150,15 @@ def body() -> None:
         st.caption(picture_source.description(chosen.picture))
     preparation.line(prepared)
     if prepared.empty:
-        picture_source.link_to_view()
+        controls.link_to_view(keeps=picture_source.SET)
     else:
         below(chosen, analysis, prepared, rest, hidden)
 
 
-show_if_possible(body)
+try:
+    if cached_results.model_names():
+        body()
+    else:
+        controls.notice("empty", _("There is no such model here: whoever runs this server may train one (see the README)."))
+except CheckpointError as error:
+    controls.no_checkpoint(error)

@@ -6,7 +6,7 @@ from core.vision.lit_answer import lit_answer, shown_pixels
 from core.vision.pictures import STORE, from_pixels
 from core.vision.preprocessing import Recipe
 from core.vision.sight_files import SIGHT_FILES
-from pages.images import cached_results, cached_sight, live_camera
+from pages.images import cached_results, cached_sight
 from pages.shared import brought, permissions
 from pages.shared.language import _
 
@@ -30,12 +30,3 @@ def answer_of(data: bytes) -> tuple[str, dict[str, Any] | None]:
     pixels = shown_pixels(analysis, prepared, picture)
     seen = cached_sight.read(from_pixels(pixels, name=picture.name), SIDE) if SIGHT_FILES.available() else None
     return key, lit_answer(analysis, prepared, pixels, seen)
-
-
-def still(*, start: bool) -> bytes | None:
-    """Shows the live camera; a picture just taken with it.
-
-    Args:
-        start: whether the camera starts by itself.
-    """
-    return live_camera.sight_camera(key="front_live", start=start)

@@ -5,9 +5,9 @@ import streamlit as st
 from core.vision import seen_samples
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import STORE, Picture, PictureError
-from pages.images import cached_results, camera_switch, live_camera, picture_source
-from pages.shared import brought, controls, permissions, url_state
-from pages.shared.browser_component import browser_component, sent_picture
+from pages.images import cached_results, live_camera, picture_source
+from pages.shared import brought, camera_switch, controls, permissions, url_state
+from pages.shared.browser_component import clipboard
 from pages.shared.language import _, number
 
 SAMPLE, SET, PHOTO = "sample", picture_source.SET, picture_source.PARAMETERS["photos"]
@@ -24,8 +24,8 @@ def pick() -> Picture | None:
     with heading:
         controls.page_header(_("Any photograph"))
     with own.container(horizontal=True, key="see_given"):
-        _take()
-        camera_switch.button(FILMING, key="see_camera")
+        clipboard("see_picture", _take)
+        camera_switch.switch(FILMING, key="see_camera")
     filming = bool(st.session_state.get(FILMING))
     chosen = None if filming else _chosen()
     with samples.container(horizontal=True, key="see_samples"):
@@ -74,10 +74,7 @@ def _use(**named: str) -> None:
 def _chosen() -> Picture | None:
     """The photograph that the address names; the first sample where it names none."""
     if key := st.query_params.get(SET):
-        if (picture := STORE.find(key)) is None:
-            sentence = _("What this link held is gone: it lasts while the app runs, of each visitor the newest few.")
-            controls.notice("stale", sentence)
-        return picture
+        return picture_source.kept(key)
     place = url_state.whole_number(st.query_params.get(PHOTO), 0, len(photograph_gallery()) - 1, None)
     if place is not None:
         return cached_results.photograph_pictures()[place]
@@ -85,25 +82,12 @@ def _chosen() -> Picture | None:
     return seen_samples.sample(name if name in seen_samples.NAMES else next(iter(seen_samples.NAMES)))
 
 
-def _take() -> None:
-    """A file that is chosen, pasted or dropped anywhere on the page; the browser makes it small before it is sent."""
-    labels = {
-        "choose": _("Choose a picture"),
-        "paste": _("Paste"),
-        "hint": _("or drop it anywhere on this page"),
-        "none": _("There is no picture in the clipboard: copy one first."),
-        "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
-        "damaged": _("This browser cannot read the file as a picture: save it as PNG or JPEG first."),
-    }
-
-    def on_paste() -> None:
-        data = sent_picture(st.session_state["see_picture"].get("picture"), max_bytes=picture_source.MAX_PASTED)
-        if data is None:
-            return
-        name = _("Your picture")
-        try:
-            _use(**{SET: STORE.keep(brought.picture(data, name), permissions.visitor().holder)})
-        except PictureError as error:
-            st.session_state[REFUSED] = picture_source.refusal_of(name, error)
-
-    browser_component("clipboard")(key="see_picture", data={"labels": labels}, on_picture_change=on_paste)
+def _take(data: bytes | None) -> None:
+    """A picture that was just given."""
+    if data is None:
+        return
+    name = _("Your picture")
+    try:
+        _use(**{SET: STORE.keep(brought.picture(data, name), permissions.visitor().holder)})
+    except PictureError as error:
+        st.session_state[REFUSED] = picture_source.refusal_of(name, error)

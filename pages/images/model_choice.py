@@ -1,10 +1,7 @@
-"""The choice of the garment model that answers, and the messages where none can be loaded."""
-
-from collections.abc import Callable
+"""The choice of the garment model that answers."""
 
 import streamlit as st
 
-from core.checkpoints import CheckpointError
 from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier
 from core.vision.pictures import Picture
 from core.vision.preprocessing import is_prepared, model_for
@@ -25,19 +22,6 @@ def model_name(name: str) -> str:
     return names.get(name, name)
 
 
-def show_if_possible(body: Callable[[], None]) -> None:
-    """Show a page's body; a message in its place where there is no garment model, or after it where one cannot be loaded."""
-    try:
-        body() if cached_results.model_names() else no_model()
-    except CheckpointError as error:
-        controls.no_checkpoint(error)
-
-
-def no_model() -> None:
-    """Says that there is none, and who may make one."""
-    controls.notice("empty", _("There is no such model here: whoever runs this server may train one (see the README)."))
-
-
 def pick_classifier(picture: Picture) -> Classifier:
     """The chosen model; by default the one for this kind of picture.
 
@@ -48,7 +32,8 @@ def pick_classifier(picture: Picture) -> Classifier:
     if len(names) > 1:
         options = {BY_PICTURE: _("The one for this kind of picture")} | {one: model_name(one) for one in names}
         url_state.choice(st.selectbox, _("Model"), options, key="vit", default=BY_PICTURE, width=320)
-    classifier = chosen_classifier(picture)
+    chosen = st.session_state.get("vit", BY_PICTURE)
+    classifier = cached_results.classifier_of(chosen if chosen in names else model_for(picture, names))
     load_ahead(cached_results.ready, names)
     if classifier.photographs is not None and classifier.benchmark is not None:
         real, count = percent(classifier.photographs.accuracy), number(classifier.photographs.samples)
@@ -76,14 +61,3 @@ def model_line(classifier: Classifier, picture: Picture) -> None:
     by_picture = st.session_state.get("vit", BY_PICTURE) == BY_PICTURE
     if by_picture and name == DEFAULT and PHOTOGRAPHS in cached_results.model_names() and not is_prepared(picture):
         _ask()
-
-
-def chosen_classifier(picture: Picture) -> Classifier:
-    """The model that `pick_classifier` chose, for any picture.
-
-    Raises:
-        CheckpointError: where it cannot be loaded.
-    """
-    names = cached_results.model_names()
-    chosen = st.session_state.get("vit", BY_PICTURE)
-    return cached_results.classifier_of(chosen if chosen in names else model_for(picture, names))

@@ -17,13 +17,11 @@ from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import STORE, Picture, PictureError
 from pages.images import cached_results, live_camera, preparation, sample_pictures
-from pages.shared import brought, controls, permissions, upload_caps, url_state
-from pages.shared.browser_component import browser_component, sent_picture
+from pages.shared import brought, camera_switch, controls, permissions, upload_caps, url_state
+from pages.shared.browser_component import clipboard, sent_picture
 from pages.shared.language import _, number
 
 LARGEST_MB: Final = 30
-MAX_PASTED: Final = 6_000_000
-"""Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends from the clipboard."""
 OWN, REFUSED, GIVEN = "classify:own", "classify:refused", "classify:given"
 """Session keys: the id of the visitor's picture; why the file given last could not be read, which goes with the next picture that
 is given or chosen; and how one was given that is not decoded yet."""
@@ -85,13 +83,7 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> C
     default = "photos" if photographs and not of_the_report else "gallery"
     with own:
         _take(paste)
-        st.button(
-            _("Camera"),
-            icon=":material/videocam:",
-            key="garments_camera",
-            type="primary" if st.session_state.get("from") == "camera" else "secondary",
-            on_click=_film,
-        )
+        camera_switch.button(st.session_state.get("from") == "camera", _film, key="garments_camera")
     kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default, required=True)
     if kind != "gallery":
         url_state.remember("item", None)
@@ -158,16 +150,6 @@ def in_address() -> dict[str, str]:
     return {name: str(value)} if value else {}
 
 
-def link_to_view() -> None:
-    """The page's address, with a note on how long a visitor's picture is kept where it holds one."""
-    note = (
-        _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
-        if SET in st.query_params
-        else ""
-    )
-    controls.link_to_view(note)
-
-
 # -- files, the camera -----------------------------------------------------------------------------------------------------
 
 
@@ -182,11 +164,11 @@ def _take(paste: DeltaGenerator) -> None:
         label_visibility="collapsed",
     )
     with paste:
-        pasted = _pasted()
+        pasted = clipboard("classify_pasted", lambda _data: _touch("paste"), chooses=False)
     way = state.get(GIVEN)
     if way is None:
         return
-    data, name = (pasted, _("Your picture")) if way == "paste" else (file.getvalue(), file.name)
+    data, name = (sent_picture(pasted), _("Your picture")) if way == "paste" else (file.getvalue(), file.name)
     kept = refused = None
     if data is not None:
         try:
@@ -201,31 +183,9 @@ def _take(paste: DeltaGenerator) -> None:
     state.pop(GIVEN)  # last, as a press may stop the run before it is kept
 
 
-def decoded(data: bytes, name: str) -> Picture | None:
-    """A file's picture; None, after a message, where it cannot be decoded."""
-    try:
-        return brought.picture(data, name)
-    except PictureError as error:
-        controls.error_box(refusal_of(name, error))
-        return None
-
-
 def refusal_of(name: str, error: PictureError) -> str:
     """A sentence that names the file and says why it cannot be read."""
     return f"{name}: {translate(str(error))}."
-
-
-def _pasted() -> bytes | None:
-    """The newest picture from the clipboard."""
-    labels = {
-        "paste": _("Paste"),
-        "none": _("There is no picture in the clipboard: copy one first."),
-        "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
-        "damaged": _("This browser cannot read the file as a picture: save it as PNG or JPEG first."),
-    }
-    component = browser_component("clipboard")
-    result = component(key="classify_pasted", data={"labels": labels}, on_picture_change=lambda: _touch("paste"))
-    return sent_picture(result.get("picture"), max_bytes=MAX_PASTED)
 
 
 def _film() -> None:
@@ -263,11 +223,16 @@ def _own_picture() -> ChosenPicture | None:
     given = st.query_params.get(SET, st.session_state.get(OWN)) or ""
     key = st.session_state[OWN] = given.partition(",")[0] or None  # links of before named several pictures
     url_state.remember(SET, key)
-    picture = STORE.find(key) if key else None
-    if key and picture is None:
+    picture = kept(key) if key else None
+    return ChosenPicture(picture=picture, name=picture.name) if picture else None
+
+
+def kept(key: str) -> Picture | None:
+    """A picture that somebody brought; None, after a notice, where it is gone."""
+    if (picture := STORE.find(key)) is None:
         sentence = _("What this link held is gone: it lasts while the app runs, of each visitor the newest few.")
         controls.notice("stale", sentence)
-    return ChosenPicture(picture=picture, name=picture.name) if picture else None
+    return picture
 
 
 def description(picture: Picture) -> str:

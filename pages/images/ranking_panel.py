@@ -89,14 +89,9 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
         st.button(label, key="picture_as_given", icon=":material/undo:", on_click=preparation.choose, kwargs={"turn": "none"})
     if analysis.garment:
         return
-    controls.notice("stale", unsure())
+    controls.notice("stale", _("I am unsure: this may be none of the ten garments I know."))
     with st.expander(_("Details"), icon=":material/info:"):
         st.caption(doubt(analysis))
-
-
-def unsure() -> str:
-    """Says that a picture is not taken for a garment."""
-    return _("I am unsure: this may be none of the ten garments I know.")
 
 
 def doubt(analysis: PictureAnalysis) -> str:
@@ -129,14 +124,9 @@ def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
     notes = [chosen.name]
     if analysis.none >= SAID:
         notes.append(_("none of these {share}").format(share=percent(analysis.none)))
-    if chosen.truth in analysis.classifier.class_names:
-        notes.append(_verdict(chosen.truth, analysis))
+    if chosen.truth in (names := analysis.classifier.class_names):
+        right = names[analysis.likeliest] == chosen.truth
+        notes.append(_("as labelled") if right else _("wrong: it is labelled {truth}").format(truth=_(chosen.truth)))
     with st.container(key="classify_headline"):
         st.header(words, anchor=False)
         st.caption(" · ".join(notes))
-
-
-def _verdict(truth: str, analysis: PictureAnalysis) -> str:
-    if analysis.classifier.class_names[analysis.likeliest] == truth:
-        return _("as labelled")
-    return _("wrong: it is labelled {truth}").format(truth=_(truth))

@@ -62,14 +62,13 @@ def attention_view(
     parts = f"{PARTS}/{_kept.keep(scene.parts, (view, ''))}" if scene.parts else ""
     rubbed_out = None if on_erase is None else erased
     message = scene.packed(words, locale=regional(), key=key, parts=parts, erased=rubbed_out, arms=arms)
-    if on_keep is None:
-        browser_component("attention_component")(key=key, data=message, on_erased_change=rubbed)
-        return
 
     def kept() -> None:
-        on_keep(str(st.session_state[key].get("kept") or ""))
+        if on_keep is not None:
+            on_keep(str(st.session_state[key].get("kept") or ""))
 
-    browser_component("attention_told")(key=key, data=message, on_erased_change=rubbed, on_kept_change=kept)
+    component = browser_component("attention_component" if on_keep is None else "attention_told")
+    component(key=key, data=message, on_erased_change=rubbed, on_kept_change=kept)
 
 
 def send_part(request: Request) -> Response:

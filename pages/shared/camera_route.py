@@ -67,15 +67,12 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
     language = websocket.query_params.get("lang", "en")
     await websocket.accept()
     visitor = service_routes.requester(websocket.scope)
-    full = _places.acquire(visitor.limited_by)
-    if full == "all":
-        await _refuse(
-            websocket, language, BUSY, compose("{most} cameras are being read already: try again later", most=CAMERAS.total)
-        )
-        return
-    if full == "address":
-        near = compose("{most} cameras of your address are being read already: stop one of them", most=CAMERAS.address)
-        await _refuse(websocket, language, BUSY, near)
+    if full := _places.acquire(visitor.limited_by):
+        refusal = {
+            "all": compose("{most} cameras are being read already: try again later", most=CAMERAS.total),
+            "address": compose("{most} cameras of your address are being read already: stop one of them", most=CAMERAS.address),
+        }
+        await _refuse(websocket, language, BUSY, refusal[full])
         return
     try:
         try:

@@ -192,19 +192,10 @@ def download_table(label: str, table: Callable[[], pd.DataFrame], *, key: str, f
         table: makes the table.
         filename: without suffix.
     """
-    encode: dict[str, Callable[[pd.DataFrame], bytes]] = {"csv": _csv, "parquet": _parquet}
-    mime = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
     with st.container(horizontal=True, width="content"):
-        for form in encode:
-            st.download_button(
-                f"{label} ({'CSV' if form == 'csv' else 'Parquet'})",
-                data=lambda form=form: encode[form](table()),  # type: ignore[misc]
-                file_name=f"{filename}.{form}",
-                mime=mime[form],
-                key=f"{key}_{form}",
-                icon=":material/download:",
-                on_click="ignore",
-            )
+        for form, encode, mime in (("CSV", _csv, "text/csv"), ("Parquet", _parquet, "application/vnd.apache.parquet")):
+            data, end = (lambda encode=encode: encode(table())), form.lower()
+            download_bytes(f"{label} ({form})", data, key=f"{key}_{end}", filename=f"{filename}.{end}", mime=mime)
 
 
 def download_bytes(label: str, data: Callable[[], bytes], *, key: str, filename: str, mime: str) -> None:
@@ -212,12 +203,15 @@ def download_bytes(label: str, data: Callable[[], bytes], *, key: str, filename:
     st.download_button(label, data=data, file_name=filename, mime=mime, key=key, icon=":material/download:", on_click="ignore")
 
 
-def link_to_view(note: str = "", *, picture: str = "") -> None:
+def link_to_view(note: str = "", *, picture: str = "", keeps: str = "") -> None:
     """The page's address with every choice in it, to copy.
 
     Args:
         note: a caption under the address, such as how long the link works. picture: of the address, HTML.
+        keeps: parameter that names what the visitor brought; where the address has it, a caption says how long that is kept.
     """
+    if keeps and keeps in st.query_params:
+        note = _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
     with st.popover(_("Link to this view"), icon=":material/link:"):
         address_of_view()
         if note:
@@ -233,17 +227,7 @@ def address_of_view(**parameters: str) -> None:
 
 def view_address(**parameters: str) -> str:
     """The page's address with every choice in it, and with these parameters instead of its own of the same names."""
-    return f"{_page_address(st.context.url or '')}?{urlencode(st.query_params.to_dict() | parameters)}"
-
-
-def _page_address(url: str) -> str:
-    """Streamlit's address of the page, without what it leaves of a path that ends in another page's.
-
-    It makes ".../garment-/garment-attention" of a page beside one called "attention".
-    """
-    before, _slash, page = url.rpartition("/")
-    above, _slash, rest = before.rpartition("/")
-    return f"{above}/{page}" if rest.endswith("-") and page.startswith(rest) else url
+    return f"{st.context.url or ''}?{urlencode(st.query_params.to_dict() | parameters)}"
 
 
 def _csv(table: pd.DataFrame) -> bytes:

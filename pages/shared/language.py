@@ -229,14 +229,13 @@ def number(value: float, digits: int = 0, *, sign: bool = False) -> str:
         return significant(value)
     if abs(value) >= 1e15:
         return scientific(value)
-    return _written(value, digits, sign, math.copysign(1, value) < 0, regional())
+    pattern = "#,##0" + ("." + "0" * digits if digits else "")
+    return _written(value, f"+{pattern};-{pattern}" if sign else pattern, math.copysign(1, value) < 0, regional())
 
 
 @lru_cache(maxsize=8192)
-def _written(value: float, digits: int, sign: bool, _below_zero: bool, language: str) -> str:
+def _written(value: float, pattern: str, _below_zero: bool, language: str) -> str:
     """Kept by its sign too, as -0.0 equals 0.0 and is written otherwise."""
-    pattern = "#,##0" + ("." + "0" * digits if digits else "")
-    pattern = f"+{pattern};-{pattern}" if sign else pattern
     return str(numbers.format_decimal(value, format=_pattern(pattern), locale=_parsed(language)))
 
 
@@ -244,7 +243,8 @@ def significant(value: float, digits: int = 3) -> str:
     """A number with as many decimals as this many significant digits need: 0.0411 or 0,0411; ∞, and a dash for what is none."""
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞" if value > 0 else "-∞"
-    return _of_digits(float(f"{value:.{digits}g}"), digits, math.copysign(1, value) < 0, regional())
+    rounded = float(f"{value:.{digits}g}")  # kept by it, which neighbouring numbers share
+    return _written(rounded, "@" + "#" * (digits - 1), math.copysign(1, value) < 0, regional())
 
 
 def scientific(value: float) -> str:
@@ -258,16 +258,8 @@ def compact(value: float) -> str:
     return significant(value) if value == 0 or abs(value) >= 1e-3 else scientific(value)
 
 
-@lru_cache(maxsize=8192)
-def _of_digits(rounded: float, digits: int, _below_zero: bool, language: str) -> str:
-    """Kept by its rounded value, which neighbouring numbers share."""
-    return str(numbers.format_decimal(rounded, format=_pattern("@" + "#" * (digits - 1)), locale=_parsed(language)))
-
-
-@lru_cache(maxsize=64)
-def _pattern(text: str) -> numbers.NumberPattern:
-    """A pattern that Babel has read: reading it anew for each number takes four times as long as writing the number."""
-    return numbers.parse_pattern(text)
+_pattern = lru_cache(maxsize=64)(numbers.parse_pattern)
+"""A pattern that Babel has read: reading it anew for each number takes four times as long as writing the number."""
 
 
 def percent(share: float, digits: int = 1) -> str:

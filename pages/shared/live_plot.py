@@ -8,13 +8,13 @@ plot can be downloaded as PNG and SVG.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from pages.shared import assets
+from pages.shared.browser_component import browser_component
 from pages.shared.language import _, regional
 
 
@@ -61,23 +61,7 @@ def live_plot(
         "plotly": assets.PLOTLY,
     }
     message = {"figure": figure.to_json(validate=False, remove_uids=False), "chrome": chrome}
-    _component()(key=key, data=message, height=height, **wanted)  # the height it takes until the browser has the script
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    """The component, registered once per process. The browser fetches the script by its address and caches it."""
-    script = f"""
-export default async function (component) {{
-  try {{
-    const {{ receive }} = await {assets.imported("live_plot.js")};
-    return receive(component);
-  }} catch (error) {{
-    component.parentElement.textContent = component.data.chrome.labels.missing;
-  }}
-}}
-"""
-    return cast("Callable[..., Any]", st.components.v2.component("observatory_plot", js=script, isolate_styles=False))
+    browser_component("live_plot")(key=key, data=message, height=height, **wanted)  # its height before the script is there
 
 
 def _deliver(key: str, call: Callable[[Point], None]) -> Callable[[], None]:

@@ -32,7 +32,6 @@ SHORT: Final = 4
 """Letters up to which a word is taken as it is typed."""
 ENDING: Final = 2
 """Letters of a word's ending, which languages change."""
-TOKENIZER: Final = "porter unicode61 remove_diacritics 2"
 WEIGHTS: Final = {"page": 1.0, "part": 1.0, "lesson": 1.0, "term": 0.4, "equation": 0.4}
 """Weight of each kind of entry: a reader means a page more often than one of its equations."""
 
@@ -171,11 +170,6 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", without_accents(text))
 
 
-def kind_names() -> dict[str, str]:
-    """Kinds of entries in the reader's language."""
-    return {"page": _("Page"), "part": _("Part"), "lesson": _("Lesson"), "equation": _("Equation"), "term": _("Term")}
-
-
 @st.fragment
 def button() -> None:
     """The button that opens the search."""
@@ -195,7 +189,7 @@ def _dialog() -> None:
     if text and not hits:
         st.caption(_("Nothing is called so here: try another word, or the menu."))
     language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
-    kinds = kind_names()
+    kinds = {"page": _("Page"), "part": _("Part"), "lesson": _("Lesson"), "equation": _("Equation"), "term": _("Term")}
     for hit in hits:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
             st.page_link(hit.page, label=hit.name, icon=hit.icon, query_params={**hit.query, **language})

@@ -84,16 +84,12 @@ class Gate:
 
             async def framed(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    MutableHeaders(scope=message).append("Content-Security-Policy", framed_by())
+                    sites = sorted(site for site in listed(FRAMES_VARIABLE) if re.fullmatch(r"https?://[\w.*:-]+", site))
+                    by = " ".join(("frame-ancestors 'self'", *sites))
+                    MutableHeaders(scope=message).append("Content-Security-Policy", by)
                 await send(message)
 
             await self.app(scope, receive, framed)
-
-
-def framed_by() -> str:
-    """The header that says whose pages may show the app in a frame: its own, and those of the environment's sites."""
-    sites = sorted(site for site in listed(FRAMES_VARIABLE) if re.fullmatch(r"https?://[\w.*:-]+", site))
-    return " ".join(("frame-ancestors 'self'", *sites))
 
 
 def refused(scope: Scope, came: RequestAddress) -> PlainTextResponse | None:

@@ -21,16 +21,11 @@ class Stat:
 
 
 def stat_strip(stats: Sequence[Stat]) -> None:
-    """Show the values, already translated."""
-    st.html(stat_html(stats))
-
-
-def stat_html(stats: Sequence[Stat]) -> str:
-    """The values as a description list."""
+    """Show the values, already translated, as a description list."""
     cells = "".join(
         f'<div class="stat stat-{stat.tone}"><dt>{escape(stat.name)}</dt><dd>{escape(stat.value)}</dd>'
         + (f'<dd class="stat-note">{escape(stat.note)}</dd>' if stat.note else "")
         + "</div>"
         for stat in stats
     )
-    return f'<dl class="stat-strip">{cells}</dl>'
+    st.html(f'<dl class="stat-strip">{cells}</dl>')

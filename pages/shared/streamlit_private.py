@@ -9,7 +9,6 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import uvicorn.config
-from starlette.types import ASGIApp
 from streamlit import delta_generator, net_util, string_util
 from streamlit.runtime import Runtime
 from streamlit.runtime.pages_manager import PagesManager
@@ -56,7 +55,7 @@ def keep_addresses() -> None:
     Uvicorn, as Streamlit starts it, takes the address of `X-Forwarded-For` from whatever asks from this machine; which proxy's
     counts is the operator's to name (D49).
     """
-    uvicorn.config.ProxyHeadersMiddleware = _unwrapped  # type: ignore[assignment,attr-defined]
+    uvicorn.config.ProxyHeadersMiddleware = lambda app, trusted_hosts: app  # type: ignore[assignment,attr-defined,misc]
 
 
 def ask_nobody() -> None:
@@ -79,10 +78,6 @@ def look_for_no_emoji_in_letters() -> None:
 
 def _emoji_before_letters(text: str) -> tuple[str, str]:
     return ("", text) if text[:1].isalpha() and text < "\u0250" else _leading_emoji(text)  # Latin letters: none is an emoji
-
-
-def _unwrapped(app: ASGIApp, trusted_hosts: object) -> ASGIApp:
-    return app
 
 
 def _with_the_sessions_lock(self: SafeSessionState, state: SessionState, yield_callback: Callable[[], None]) -> None:

@@ -94,7 +94,9 @@ class UploadCheck:
             await PlainTextResponse("An upload says its size first (Content-Length).\n", status_code=411)(scope, receive, send)
             return
         size, by = int(length), (visitor, service_routes.requester(scope).limited_by)
-        refusal = above_limit(visitor, size) or self.caps.begin(by, size, held_uploads())
+        most = _asked.get(visitor, ("", 0))[1]  # of the widgets of the visitor's page
+        refusal = compose("This page takes files of up to {most} MiB.", most=most) if size > most * MIB + FRAMING else None
+        refusal = refusal or self.caps.begin(by, size, held_uploads())
         if refusal is not None:
             tell(visitor, refusal)
             await PlainTextResponse(f"{refusal}\n", status_code=413)(scope, receive, send)
@@ -111,12 +113,6 @@ class UploadCheck:
             await self.app(scope, arriving, send)
         finally:
             self.caps.end(by, size)
-
-
-def above_limit(visitor: str, size: int) -> Message | None:
-    """Says why an upload is larger than any that the visitor's page takes."""
-    most = _asked.get(visitor, ("", 0))[1]
-    return compose("This page takes files of up to {most} MiB.", most=most) if size > most * MIB + FRAMING else None
 
 
 def held_uploads() -> dict[Holder, int]:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.signs.recogniser import ASL, DIGITS, HANDS, Recogniser
 from core.signs.recognition import Recognition
-from pages.shared import controls, url_state
+from pages.shared import camera_switch, controls, url_state
 from pages.shared.language import _, number
 from pages.shared.load_ahead import load_ahead
 from pages.signs import cached_results, clip_source
@@ -59,14 +59,8 @@ def ask() -> ClipRequest:
                 request = _choices(film)
     with samples:
         _samples(request)
-    camera.button(
-        _("Camera"),
-        icon=":material/videocam:",
-        key="signs_camera",
-        type="primary" if request.source == CAMERA else "secondary",
-        on_click=_use,
-        args=(CAMERA,),
-    )
+    with camera:
+        camera_switch.button(request.source == CAMERA, _use, CAMERA, key="signs_camera")
     return request
 
 
@@ -148,13 +142,3 @@ def _find_hands(recogniser: Recogniser, clip: Clip) -> None:
 
     recogniser.hands(clip.data, on_frame=tell)
     place.empty()
-
-
-def link_to_view() -> None:
-    """The page's address, with a note on how long a visitor's clip is kept where it holds one."""
-    note = (
-        _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
-        if "file" in st.query_params
-        else ""
-    )
-    controls.link_to_view(note)

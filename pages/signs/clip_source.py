@@ -1,7 +1,6 @@
 """Clips to recognise: a bundled one, a film or picture of the visitor's, or a tracked sentence."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final, cast
 
 import streamlit as st
@@ -12,7 +11,7 @@ from core.signs import samples, video
 from core.signs.own_clips import STORE
 from core.signs.recogniser import Recogniser
 from core.signs.samples import ClipSample
-from core.signs.tracks import FPS, TrackSentence
+from core.signs.tracks import FPS
 from core.signs.video import Fit, Footage, VideoError
 from core.vision.pictures import SUFFIXES as PICTURES
 from pages.shared import brought, controls, permissions, upload_caps, url_state
@@ -49,7 +48,9 @@ def own(file: Any, recogniser: Recogniser) -> Clip | None:
     if footage is None:
         forget_clip()
         return None
-    return _kept(file.name, footage)
+    key = STORE.keep((file.name, footage), permissions.visitor().holder)
+    url_state.remember(FILE, key)
+    return _clip(file.name, footage, key)
 
 
 def forget_clip() -> None:
@@ -60,20 +61,15 @@ def forget_clip() -> None:
 # -- bundled -----------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
-def _sentences() -> tuple[TrackSentence, ...]:
-    return tuple(samples.track_samples())
-
-
 def bundled(front: str, recogniser: Recogniser, **arguments: Any) -> Clip:
     """One of the bundled clips, of tracks or of frames; `arguments` are for the picker."""
     return _sentence(**arguments) if front == "tracks" else _bundled(recogniser, **arguments)
 
 
 def _sentence(**arguments: Any) -> Clip:
-    options = {str(one.video): f"{one.video} · {' '.join(one.glosses)}" for one in _sentences()}
+    options = {str(one.video): f"{one.video} · {' '.join(one.glosses)}" for one in samples.track_samples()}
     code = url_state.choice(st.selectbox, _("Test sentences of RWTH-BOSTON-104"), options, key="sentence", **arguments)
-    one = next(one for one in _sentences() if str(one.video) == code)
+    one = next(one for one in samples.track_samples() if str(one.video) == code)
     return Clip(
         key=f"boston104:{code}",
         title=_("sentence {number}").format(number=code),
@@ -101,7 +97,7 @@ def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip:
 def glosses_of(source: str, code: str) -> str:
     """Glosses signed in a bundled clip."""
     if source == "tracks":
-        return " ".join(next(one.glosses for one in _sentences() if str(one.video) == code))
+        return " ".join(next(one.glosses for one in samples.track_samples() if str(one.video) == code))
     return " ".join(next(one.glosses for one in samples.clip_samples() if one.name == code))
 
 
@@ -247,13 +243,6 @@ def _clip(name: str, footage: Footage, key: str) -> Clip:
         note=_read_of(footage),
         warnings=_unread_of(footage),
     )
-
-
-def _kept(name: str, footage: Footage) -> Clip:
-    """The clip, kept in the store for its link."""
-    key = STORE.keep((name, footage), permissions.visitor().holder)
-    url_state.remember(FILE, key)
-    return _clip(name, footage, key)
 
 
 def _linked(recogniser: Recogniser) -> Clip | None:

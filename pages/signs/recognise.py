@@ -138,7 +138,7 @@ def below(recogniser: Recogniser, clip: Clip | None, recognition: Recognition | 
     else:
         details = {"time": recognise_details.through_time, "truth": recognise_details.truth, "numbers": recognise_details.numbers}
         details[view](recogniser, clip, recognition)
-    clip_and_model.link_to_view()
+    controls.link_to_view(keeps=clip_source.FILE)
 
 
 def reading(recogniser: Recogniser) -> None:
@@ -179,7 +179,7 @@ def camera() -> None:
     least = max(MIN_PROBABILITY, recogniser.least_probability)
     st.markdown(prose("live_signs_lead"))
     st.markdown(prose("live_signs_details").format(least=percent(least, 0)))
-    clip_and_model.link_to_view()
+    controls.link_to_view(keeps=clip_source.FILE)
 
 
 page()

@@ -45,13 +45,9 @@ def scene_of(
         LayerMaps(name=name, weights=weights, formula=f"iiga-{name.split(' ')[0]}")
         for name, weights in recognition.attention.items()
     ]
-    return AttentionScene(stage=stage, layers=layers, start=start(recognition), measures=measures, titles=named, answer=answer)
-
-
-def start(recognition: Recognition) -> int:
-    """The frame that is chosen at first: the surest one of the first gloss, else the middle."""
-    glosses = recognition.glosses
-    return glosses[0].peak if glosses else len(recognition.seconds) // 2
+    # the surest frame of the first gloss
+    start = recognition.glosses[0].peak if recognition.glosses else len(recognition.seconds) // 2
+    return AttentionScene(stage=stage, layers=layers, start=start, measures=measures, titles=named, answer=answer)
 
 
 def notes(recognition: Recognition) -> list[str]:

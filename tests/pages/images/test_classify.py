@@ -370,7 +370,8 @@ def test_a_press_while_a_pasted_picture_is_read_does_not_lose_it(monkeypatch: py
 
     app = opened()
     pasted = f"data:image/png;base64,{base64.b64encode(data).decode()}"
-    monkeypatch.setattr(picture_source, "browser_component", lambda _name: lambda **_options: {"picture": pasted})
+    component = "pages.shared.browser_component.browser_component"
+    monkeypatch.setattr(component, lambda _name: lambda **_options: {"picture": pasted})
     monkeypatch.setattr(brought, "picture", pressed_at_first)
     app.session_state[picture_source.GIVEN] = "paste"
     app.run()

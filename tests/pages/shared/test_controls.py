@@ -3,7 +3,6 @@
 from io import BytesIO, StringIO
 
 import pandas as pd
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import controls
@@ -59,22 +58,6 @@ def test_tables_come_out_as_they_went_in() -> None:
     pd.testing.assert_frame_equal(pd.read_parquet(BytesIO(controls._parquet(table))), table)
     read = pd.read_csv(StringIO(controls._csv(table).decode()), parse_dates=["when"])
     pd.testing.assert_frame_equal(read, table, check_dtype=False)
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ("http://a:1/garment-/garment-attention", "http://a:1/garment-attention"),
-        ("https://a/base/sign-/sign-live", "https://a/base/sign-live"),
-        ("http://a:1/attention", "http://a:1/attention"),
-        ("http://a:1/base/live", "http://a:1/base/live"),
-        ("http://a:1/learn-it/live", "http://a:1/learn-it/live"),
-        ("", ""),
-    ],
-)
-def test_the_address_of_a_page_is_not_doubled(given: str, expected: str) -> None:
-    """Streamlit takes "attention" off ".../garment-attention" and puts "garment-attention" behind what is left."""
-    assert controls._page_address(given) == expected
 
 
 def test_a_spreadsheet_runs_no_text_of_a_table() -> None:
