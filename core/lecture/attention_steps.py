@@ -182,13 +182,13 @@ def role_study(x: Array, weights: dict[str, Array], *, role: Role, word: int, fa
     Source: sequence-modelling "¿Qué representan Q, K y V?". The word is counted from 0.
     """
     before = steps(x, weights)
-    rows = {"q": before.q[0], "k": before.k[0], "v": before.v[0]}
+    rows = {"q": before.q, "k": before.k, "v": before.v}
     rows[role] = rows[role].copy()
-    rows[role][word] *= factor
+    rows[role][0, word] *= factor
     mask = torch.tensor(before.mask)  # as in `steps`, so that what does not move is the same to the last bit
     mixed, after = scaled_dot_product_attention(*map(torch.tensor, rows.values()), mask=mask, return_weights=True)
     assert after is not None
-    return compare(before.weights[0], after.numpy()), compare(before.mixed[0], mixed.numpy())
+    return compare(before.weights[0], after[0].numpy()), compare(before.mixed[0], mixed[0].numpy())
 
 
 @torch.inference_mode()
