@@ -84,7 +84,8 @@ def fit_rule(logits: NDArray[np.floating], truth: NDArray[np.int64], *, maximise
     rule = _fit_leaning(logits, truth, maximise)
     trial = _fit_leaning(logits[:half], truth[:half], maximise) if half else CallRule()
     later = trial.probabilities(logits[half:])
-    leaning, likeliest = (_score(truth[half:], one.call(later), maximise) for one in (trial, CallRule()))
+    matrices = [scores.confusion_matrix(truth[half:], one.call(later)) for one in (trial, CallRule())]
+    leaning, likeliest = _SCORES[maximise](np.stack(matrices))
     return rule if leaning > likeliest else CallRule(temperature=rule.temperature, bias=rule.bias)
 
 
@@ -100,10 +101,6 @@ def _fit_leaning(logits: NDArray[np.floating], truth: NDArray[np.int64], maximis
     # A single peak of a jagged curve is luck: the mean over neighbouring leans holds better on later data.
     smooth = np.convolve(np.pad(score, 3, mode="edge"), np.ones(7) / 7, mode="valid")
     return CallRule(temperature=temperature, bias=bias, lean=float(leans[int(np.argmax(smooth))]))
-
-
-def _score(truth: NDArray[np.int64], called: NDArray[np.int64], maximise: Score) -> float:
-    return float(_SCORES[maximise](scores.confusion_matrix(truth, called)))
 
 
 PRIOR: Final = np.diag([5.0, 1.0, 1.0])

@@ -136,7 +136,8 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
     mid = mid_price(windows)[..., None]
     bps = 1e4 / (mid[..., -1:, :] * constants.price_scale_bps)
     if kind != "relative":
-        drifts = _from_own_mean(np.stack([best_ask(windows), best_bid(windows), mid[..., 0]]))
+        series = np.stack([best_ask(windows), best_bid(windows), mid[..., 0]])
+        drifts = series - np.moveaxis(trailing_mean(np.moveaxis(series, -1, 0), SMOOTHING), 0, -1)
     for index, prices in enumerate((ASK_PRICES, BID_PRICES)):
         side = windows[..., prices]
         if kind == "relative":
@@ -192,11 +193,6 @@ def trailing_mean(values: FloatArray, steps: int) -> FloatArray:
     start = total[:steps]
     mean[:steps] = start / np.arange(1, len(start) + 1).reshape(-1, *[1] * (values.ndim - 1))
     return mean
-
-
-def _from_own_mean(series: FloatArray) -> FloatArray:
-    """(..., steps): each value less the mean of the SMOOTHING values up to it."""
-    return series - np.moveaxis(trailing_mean(np.moveaxis(series, -1, 0), SMOOTHING), 0, -1)
 
 
 def _smoothed_steps(drift: FloatArray, thresholds: Sequence[float]) -> FloatArray:

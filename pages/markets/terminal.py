@@ -121,7 +121,8 @@ def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str,
         "tones": [TONES.get(status, "plain") for status in STATUSES],
         "classes": [_("Down"), _("Stationary"), _("Up")],
         "arrows": ["▼", "■", "▲"],
-        "labels": _labels(names[choices.head]) | _measured_labels(session, choices.head),
+        "labels": _labels(names[choices.head])
+        | {"held": _held_out(predictor, choices.head), "reasonsMeasured": reasons_labels.measured(session, choices.head)},
         "window": predictor.window,
         "horizon": predictor.heads[choices.head][1],
         "keys": _keys(),
@@ -178,11 +179,6 @@ def _held_out(predictor: Predictor, head: int) -> str:
 def _labels(horizon: str) -> dict[str, Any]:
     of_panels = _strip_labels(), _chart_labels(), _ladder_labels(), _call_labels(horizon), _alert_labels(horizon)
     return {name: text for labels in (*of_panels, reasons_labels.labels()) for name, text in labels.items()}
-
-
-def _measured_labels(session: MarketSession, head: int) -> dict[str, str]:
-    """Earlier measurements of a head: on the card's test parts, and of its reasons."""
-    return {"held": _held_out(session.predictor, head), "reasonsMeasured": reasons_labels.measured(session, head)}
 
 
 def _strip_labels() -> dict[str, str]:

@@ -75,8 +75,7 @@ def test_pointing_lights_and_a_press_stays_in_the_address(page: Page) -> None:
     page.wait_for_selector(f"{STAGE}[data-head='3']", timeout=PATIENCE_MS)
     expect(turned).to_have_attribute("aria-pressed", "true")
     turned.click()
-    page.locator(STAGE).focus()
-    page.keyboard.press("Escape")
+    page.locator(STAGE).press("Escape")
     expect(page.locator(STAGE)).not_to_have_attribute("data-head", "3")
 
 

@@ -154,8 +154,7 @@ def test_what_a_reader_chooses_comes_back_and_what_is_set_is_shown(alone: Page) 
     alone.evaluate("setTrait('layer', 2)")
     expect(stage).to_have_attribute("data-layer", "layer 3")
     alone.get_by_role("button", name="Erase").click()
-    stage.focus()
-    alone.keyboard.press("Home")
+    stage.press("Home")
     alone.keyboard.press("Enter")
     assert alone.evaluate("saved.erased") == [0]
 

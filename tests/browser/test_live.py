@@ -202,8 +202,7 @@ def test_everything_drawn_is_of_one_step(paused: Page) -> None:
 
 
 def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
-    live.locator(".terminal").focus()
-    live.keyboard.press("ArrowLeft")
+    live.locator(".terminal").press("ArrowLeft")
     back = live.get_by_role("button", name="Back to the newest")
     expect(back).to_be_visible()
     held = live.evaluate(f"{TERMINAL}.chart.range()")
@@ -312,25 +311,20 @@ def test_the_minimap_seeks_and_the_link_holds_the_moment(playing: Page) -> None:
 
 
 def test_keys_play_change_the_horizon_and_help(playing: Page) -> None:
-    playing.locator(".terminal").focus()
-    playing.keyboard.press("4")
+    playing.locator(".terminal").press("4")
     expect(playing.get_by_role("heading", name="TLOB, 25 sec ahead")).to_be_visible(timeout=PATIENCE_MS)
     playing.wait_for_url(re.compile("h=100"), timeout=PATIENCE_MS)
-    playing.locator(".terminal").focus()
-    playing.keyboard.press("Space")
+    playing.locator(".terminal").press("Space")
     wait_for_status(playing, "Paused")
-    playing.locator(".terminal").focus()
-    playing.keyboard.press("?")
+    playing.locator(".terminal").press("?")
     expect(playing.locator(".terminal-help")).to_be_visible()
     for key in ("?", "3", "Space"):  # as it was
-        playing.locator(".terminal").focus()
-        playing.keyboard.press(key)
+        playing.locator(".terminal").press(key)
     wait_for_status(playing, "Replaying")
 
 
 def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns(playing: Page) -> None:
-    playing.locator(".terminal").focus()
-    playing.keyboard.press("p")
+    playing.locator(".terminal").press("p")
     expect(playing.locator(".terminal-ladder")).to_be_hidden(timeout=PATIENCE_MS)
     for gone in (".terminal-map", "[data-testid=stHeader]", ".st-key-frame_controls", "[data-testid=stDataFrame]"):
         expect(playing.locator(gone).locator("visible=true")).to_have_count(0)
@@ -338,16 +332,14 @@ def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns
     for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .standing"):
         expect(playing.locator(kept)).to_be_visible()
     playing.wait_for_url(re.compile("present=true"), timeout=PATIENCE_MS)
-    playing.locator(".terminal").focus()
-    playing.keyboard.press("Space")  # keys still work
+    playing.locator(".terminal").press("Space")  # keys still work
     wait_for_status(playing, "Paused")
     playing.get_by_role("button", name="Leave presentation (Esc)").focus()
     playing.evaluate("document.fullscreenElement && document.exitFullscreen()")  # as the browser does at the first Esc
     playing.keyboard.press("Escape")
     expect(playing.locator(".terminal-ladder")).to_be_visible(timeout=PATIENCE_MS)
     expect(playing.get_by_role("button", name="Market", exact=True)).to_be_visible()
-    playing.locator(".terminal").focus()
-    playing.keyboard.press("Space")
+    playing.locator(".terminal").press("Space")
     wait_for_status(playing, "Replaying")
 
 

@@ -31,8 +31,7 @@ def test_a_patch_lights_what_it_looks_at_what_is_like_it_and_the_parts(new_page:
     count = int((seen.patch_salience > 0.5).sum())
     expect(sentence).to_contain_text(f"{count} of 256 patches")
     page.locator('.attention-square[data-layer="layer 12"][data-head="4"]').click()
-    stage.focus()
-    page.keyboard.press("Home")
+    stage.press("Home")
     for _ in range(2):
         page.keyboard.press("ArrowDown")  # to the first patches of the second row
     expect(stage).to_have_attribute("data-token", "32", timeout=PATIENCE_MS)

@@ -54,8 +54,7 @@ def test_the_film_is_on_the_first_screen_and_plays_until_the_space_bar(new_page:
     assert str(stage.get_attribute("data-head")).startswith("gradients")  # D38
     frame = stage.evaluate(FRAME)
     page.wait_for_function(f"() => Number(document.querySelector('{STAGE}').dataset.frame) !== {frame}")
-    stage.focus()
-    page.keyboard.press(" ")
+    stage.press(" ")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     held = stage.evaluate(FRAME)
     frames(page, 36)  # several pictures of the film

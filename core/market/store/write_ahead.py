@@ -178,15 +178,13 @@ class WriteAhead:
                     if number > last and len(stored) <= width and checksum == _checksum(number, stored):
                         last = number
                         found.append((*stored, *[None] * (width - len(stored))))
-                return found, len(found) == last == self._last_number(kind)
+                newest = self._database.execute(f"SELECT max(number) FROM {kind}").fetchone()[0] or 0
+                return found, len(found) == last == newest
             except (sqlite3.Error, ValueError) as error:  # the latter where even the number of columns is damaged
                 if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
                     break
                 at = max(at, last) + 1
         return found, False
-
-    def _last_number(self, kind: str) -> int:
-        return int(self._database.execute(f"SELECT max(number) FROM {kind}").fetchone()[0] or 0)
 
     def _log_is_cut(self) -> bool:
         """Tells whether whole transactions lie in the log behind what SQLite reads of it: something before them is damaged.
