@@ -135,7 +135,7 @@ def lattice(log_probabilities: NDArray[np.floating], target: Sequence[int], *, s
     _check(frames, target, skip)
     states = extended(target)
     emitted = frames[:, states]  # (T, S)
-    skips = _skippable(states) if skip else np.zeros(len(states), dtype=bool)
+    skips = np.array([skip and len(sources_of(states, s)) == 3 for s in range(len(states))])  # entered from s - 2
     alpha = np.full(emitted.shape, -np.inf)
     alpha[0, :2] = emitted[0, :2]
     for t in range(1, len(frames)):
@@ -227,11 +227,6 @@ def _path(lattice: Lattice, states: tuple[int, ...]) -> Path:
     labels = lattice.states[list(states)]
     chosen = lattice.log_probabilities[np.arange(len(labels)), labels]
     return Path(states=states, labels=tuple(labels.tolist()), log_probability=float(chosen.sum()))
-
-
-def _skippable(states: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(S,) whether state s may be entered from s - 2."""
-    return np.array([len(sources_of(states, s)) == 3 for s in range(len(states))])
 
 
 def _arriving(before: Array, skips: NDArray[np.bool_]) -> Array:

@@ -185,8 +185,9 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
     frame = opened.tile[0].extents if kind == "GIF" and opened.tile else None  # type: ignore[attr-defined]
     opened.load()
     whole = _plain(opened, bits)
-    if frame is not None and frame != (0, 0, *size):
-        whole = _clear_outside(whole, frame)
+    if frame is not None and frame != (0, 0, *size):  # an animation's first frame may leave parts of its screen free
+        part, whole = whole.convert("RGBA").crop(frame), Image.new("RGBA", whole.size)
+        whole.paste(part, frame[:2])
     way = 1 if kind == "TIFF" else picture_files.orientation(opened, parts.chunks.get(b"eXIf", b""))
     if way != 1:
         whole = whole.transpose(UPRIGHT[way])
@@ -247,13 +248,6 @@ def _frame_count(data: bytes) -> int:
             return int(getattr(image, "n_frames", 1))
     except Exception:  # a decoder that meets damage may raise almost anything
         return 1
-
-
-def _clear_outside(image: Image.Image, box: tuple[int, int, int, int]) -> Image.Image:
-    """A picture with nothing outside a box: an animation's first frame may leave parts of its screen free."""
-    clear = Image.new("RGBA", image.size)
-    clear.paste(image.convert("RGBA").crop(box), box[:2])
-    return clear
 
 
 def _plain(image: Image.Image, bits: int) -> Image.Image:

@@ -26,11 +26,7 @@ def rubbed_out(key: str, count: int, *, of: str) -> list[int]:
 
 def keeper(key: str) -> Callable[[Sequence[int]], None]:
     """The function that keeps the tokens which the reader has rubbed out."""
-
-    def set_erased(tokens: Sequence[int]) -> None:
-        st.session_state[key] = [str(one) for one in tokens]
-
-    return set_erased
+    return lambda tokens: st.session_state.update({key: [str(one) for one in tokens]})
 
 
 def bring_back(key: str) -> None:

@@ -49,7 +49,12 @@ def live_plot(
         on_click: called with the point, before the fragment (or page) runs again.
         filename: of downloads, without suffix; the key where None.
     """
-    wanted = {"on_click_change": _deliver(key, on_click)} if on_click else {}
+
+    def deliver() -> None:
+        if on_click is not None and (event := st.session_state[key].get("click")):
+            on_click(Point(**event))
+
+    wanted = {} if on_click is None else {"on_click_change": deliver}
     height = height or int(figure.layout.height or 360)
     chrome = {
         "alt": alt,
@@ -62,15 +67,6 @@ def live_plot(
     }
     message = {"figure": figure.to_json(validate=False, remove_uids=False), "chrome": chrome}
     browser_component("live_plot")(key=key, data=message, height=height, **wanted)  # its height before the script is there
-
-
-def _deliver(key: str, call: Callable[[Point], None]) -> Callable[[], None]:
-    def deliver() -> None:
-        event = st.session_state[key].get("click")
-        if event:
-            call(Point(**event))
-
-    return deliver
 
 
 def _labels() -> dict[str, Any]:

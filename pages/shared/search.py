@@ -85,16 +85,13 @@ class SearchIndex:
             whole = [f'"{" ".join(typed)}"'] if len(typed) > 1 else []
             found: list[int] = []
             for query in (*whole, " AND ".join(terms_of), " OR ".join(terms_of)) if terms_of else ():
-                found += [at for at in self._ranked(query) if at not in found]
+                rows = self._base.execute("SELECT rowid, bm25(hit, 10, 6, 1) FROM hit WHERE hit MATCH ?", (query,))
+                scored = sorted((rank * WEIGHTS[self.hits[at].kind], len(self.hits[at].name), at) for at, rank in rows)
+                found += [at for _rank, _length, at in scored if at not in found]
                 if len(found) >= MOST:
                     break
         found.sort(key=lambda at: [one for one in _words(self.hits[at].name) if one not in self._little_words] != asked)
         return [self.hits[at] for at in found[:MOST]]
-
-    def _ranked(self, query: str) -> list[int]:
-        rows = self._base.execute("SELECT rowid, bm25(hit, 10, 6, 1) FROM hit WHERE hit MATCH ?", (query,))
-        scored = sorted((rank * WEIGHTS[self.hits[at].kind], len(self.hits[at].name), at) for at, rank in rows)
-        return [at for _rank, _length, at in scored]
 
     def _term(self, word: str) -> str:
         """A word as FTS5 takes it: what begins so, or so but for the ending.
