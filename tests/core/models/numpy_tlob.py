@@ -6,12 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from core.models.tlob import TLOBConfig
-from tests.core.models.numpy_vit import EPSILON, Array, linear
-
-
-def softmax(x: Array) -> Array:
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
+from tests.core.models.numpy_vit import EPSILON, Array, attend, linear, softmax
 
 
 def mlp(w: Mapping[str, Array], name: str, x: Array) -> Array:
@@ -40,19 +35,6 @@ def sinusoids(steps: int, width: int) -> Array:
             if i + 1 < width:
                 pe[pos, i + 1] = math.cos(angle)
     return pe
-
-
-def attend(w: Mapping[str, Array], name: str, qkv: list[Array], heads: int) -> tuple[Array, Array]:
-    """Section 3.2 for each head: scores, scaling, softmax, weighted sum, heads side by side, projection."""
-    q, k, v = (linear(w, f"{name}.{letter}", x) for letter, x in zip("qkv", qkv, strict=True))
-    size = q.shape[-1] // heads
-    outputs, weights = [], []
-    for head in range(heads):
-        part = slice(head * size, (head + 1) * size)
-        scores = q[..., part] @ k[..., part].transpose(0, 2, 1) / math.sqrt(size)
-        weights.append(softmax(scores))
-        outputs.append(weights[-1] @ v[..., part])
-    return linear(w, f"{name}.out", np.concatenate(outputs, axis=-1)), np.stack(weights, axis=1)
 
 
 def layer(w: Mapping[str, Array], name: str, x: Array, config: TLOBConfig) -> tuple[Array, Array]:

@@ -46,17 +46,22 @@ def cut(image: Array, patch: int) -> Array:
     )
 
 
-def attend(w: Mapping[str, Array], name: str, x: Array, heads: int) -> tuple[Array, Array]:
-    """Section 2.2, one head after the other."""
-    q, k, v = (linear(w, f"{name}.{letter}", x) for letter in "qkv")
+def softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def attend(w: Mapping[str, Array], name: str, qkv: list[Array], heads: int) -> tuple[Array, Array]:
+    """Section 2.2, tlob's 3.2 for each head: scores, scaling, softmax, weighted sum, heads side by side, projection."""
+    q, k, v = (linear(w, f"{name}.{letter}", x) for letter, x in zip("qkv", qkv, strict=True))
     size = q.shape[-1] // heads
     outputs, weights = [], []
     for head in range(heads):
         part = slice(head * size, (head + 1) * size)
-        scores = np.exp(q[:, part] @ k[:, part].T / math.sqrt(size))
-        weights.append(scores / scores.sum(axis=1, keepdims=True))
-        outputs.append(weights[-1] @ v[:, part])
-    return linear(w, f"{name}.out", np.concatenate(outputs, axis=1)), np.stack(weights)
+        scores = q[..., part] @ k[..., part].swapaxes(-1, -2) / math.sqrt(size)
+        weights.append(softmax(scores))
+        outputs.append(weights[-1] @ v[..., part])
+    return linear(w, f"{name}.out", np.concatenate(outputs, axis=-1)), np.stack(weights, axis=-3)
 
 
 def forward(w: Mapping[str, Array], config: ViTConfig, image: Array) -> tuple[Array, list[Array]]:
@@ -65,7 +70,7 @@ def forward(w: Mapping[str, Array], config: ViTConfig, image: Array) -> tuple[Ar
     x = tokens + positions(len(tokens), config.width)
     maps = []
     for i in range(config.layers):
-        attended, weights = attend(w, f"layers.{i}.attention", x, config.heads)
+        attended, weights = attend(w, f"layers.{i}.attention", [x, x, x], config.heads)
         x = layer_norm(w, f"layers.{i}.norm1", x + attended)
         inner = gelu(linear(w, f"layers.{i}.feed_forward.fc1", x))
         x = layer_norm(w, f"layers.{i}.norm2", x + linear(w, f"layers.{i}.feed_forward.fc2", inner))

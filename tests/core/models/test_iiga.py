@@ -10,29 +10,17 @@ from torch.nn import functional as F
 from core.lecture.initialisation import xavier_bound
 from core.models.iiga import IIGA, IIGAConfig
 from tests.core.models import numpy_iiga
+from tests.core.models.unsettled import unsettled
 
 TRACKS = IIGAConfig(front="tracks", vocabulary=7, width=24, heads=3, layers=2, window=2, track_features=5, dropout=0.3)
 FRAMES = replace(TRACKS, front="frames", image_size=32, width_multiplier=0.35, image_channels=40, vocabulary=6)
-
-
-def unsettled(config: IIGAConfig) -> IIGA:
-    """A model in use whose norms and biases hide no mistake."""
-    torch.manual_seed(4)
-    model = IIGA(config).eval()
-    with torch.no_grad():
-        for name, value in model.state_dict().items():
-            if name.endswith("running_var"):
-                value.uniform_(0.5, 2.0)
-            elif value.is_floating_point() and value.ndim == 1:
-                value.add_(torch.randn_like(value) * 0.3)
-    return model
 
 
 @pytest.mark.parametrize("residual", ["norm_of_sum", "sum_of_norm"])
 @pytest.mark.parametrize("front", ["tracks", "frames"])
 def test_forward_equals_numpy(front: str, residual: str) -> None:
     config = replace(FRAMES if front == "frames" else TRACKS, residual=residual)  # type: ignore[arg-type]
-    model = unsettled(config)
+    model = unsettled(IIGA, config)
     x = torch.rand(2, 11, 32, 32, 3) if front == "frames" else torch.randn(2, 11, 5)
     with torch.no_grad():
         logits, maps = model(x, return_attention=True)
@@ -49,7 +37,7 @@ def test_forward_equals_numpy(front: str, residual: str) -> None:
 
 
 def test_intra_rows_are_zero_outside_the_window() -> None:
-    _, maps = unsettled(TRACKS)(torch.randn(2, 13, 5), return_attention=True)
+    _, maps = unsettled(IIGA, TRACKS)(torch.randn(2, 13, 5), return_attention=True)
     far = (torch.arange(13)[:, None] - torch.arange(13)[None]).abs() > TRACKS.window
     for name, weights in maps.items():
         assert weights.shape == (2, 3, 13, 13)
@@ -63,7 +51,7 @@ def test_intra_rows_are_zero_outside_the_window() -> None:
 def test_a_window_of_the_whole_sentence_is_inter_gloss() -> None:
     """With w >= T the mask forbids nothing: the same as no mask at all, which torch's own attention confirms."""
     x = torch.randn(1, 9, 5)
-    narrow = unsettled(TRACKS)
+    narrow = unsettled(IIGA, TRACKS)
     wide = IIGA(replace(TRACKS, window=9)).eval()
     wide.load_state_dict(narrow.state_dict())
     wider = IIGA(replace(TRACKS, window=1000)).eval()
@@ -81,7 +69,7 @@ def test_a_window_of_the_whole_sentence_is_inter_gloss() -> None:
 @pytest.mark.parametrize("config", [TRACKS, FRAMES, replace(TRACKS, track_convolutions=3)], ids=["tracks", "frames", "deep"])
 @pytest.mark.parametrize("training", [False, True])
 def test_batch_padding_changes_nothing(config: IIGAConfig, training: bool) -> None:
-    model = unsettled(replace(config, dropout=0.0)).train(training)
+    model = unsettled(IIGA, replace(config, dropout=0.0)).train(training)
     lengths = torch.tensor([4, 9])
     shape = (2, 9, 32, 32, 3) if config.front == "frames" else (2, 9, 5)
     x = torch.rand(shape)
@@ -97,7 +85,7 @@ def test_batch_padding_changes_nothing(config: IIGAConfig, training: bool) -> No
 
 
 def test_bytes_and_shares_are_the_same_picture() -> None:
-    model = unsettled(FRAMES)
+    model = unsettled(IIGA, FRAMES)
     x = torch.randint(0, 256, (1, 3, 32, 32, 3), dtype=torch.uint8)
     torch.testing.assert_close(model(x), model(x / 255.0))
 
@@ -131,7 +119,7 @@ def test_wrong_settings_are_refused(settings: dict[str, object], words: str) -> 
 
 
 def test_wrong_inputs_are_refused() -> None:
-    model = unsettled(TRACKS)
+    model = unsettled(IIGA, TRACKS)
     with pytest.raises(ValueError, match="takes .batch, T, 5. with 1 or more frames, not .1, 3, 6."):
         model(torch.zeros(1, 3, 6))
     with pytest.raises(ValueError, match="1 or more frames"):

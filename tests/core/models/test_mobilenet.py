@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from core.models.mobilenet import InvertedResidual, MobileNetV2, divisible
 from core.models.parameters import count
+from tests.core.models.unsettled import unsettled
 
 BLOCKS = [
     # input, hidden and output channels of features.1 to features.17, as torchvision's published weights have them
@@ -61,14 +62,7 @@ def test_names_shapes_and_count_are_the_published_ones() -> None:
 @pytest.mark.parametrize(("inputs", "outputs", "stride", "expansion"), [(8, 8, 1, 6), (8, 16, 1, 6), (8, 8, 2, 6), (8, 8, 1, 1)])
 def test_a_block_equals_functional(inputs: int, outputs: int, stride: int, expansion: int) -> None:
     """Section 3.3, written with torch.nn.functional."""
-    torch.manual_seed(3)
-    block = InvertedResidual(inputs, outputs, stride=stride, expansion=expansion).eval()
-    with torch.no_grad():
-        for name, value in block.state_dict().items():
-            if name.endswith("running_var"):
-                value.uniform_(0.5, 2)
-            elif value.is_floating_point() and value.ndim == 1:
-                value.add_(torch.randn_like(value) * 0.3)
+    block = unsettled(InvertedResidual, inputs, outputs, stride=stride, expansion=expansion)
     w = block.state_dict()
 
     def normed(y: Tensor, name: str) -> Tensor:

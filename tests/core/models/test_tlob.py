@@ -13,21 +13,9 @@ from core.lecture import cost, cost_count
 from core.models.parameters import by_part, count
 from core.models.tlob import BTC, TLOB, TLOBConfig, TLOBLayer, upside_down
 from tests.core.models import numpy_tlob
+from tests.core.models.unsettled import unsettled
 
 SMALL = TLOBConfig(steps=9, features=8, width=6, pairs=2)
-
-
-def unsettled(config: TLOBConfig) -> TLOB:
-    """A model in use, with nothing left at a value that hides a mistake: norms, running statistics and pooling are random too."""
-    torch.manual_seed(5)
-    model = TLOB(config).eval()
-    with torch.no_grad():
-        for name, value in model.state_dict().items():
-            if name.endswith("running_var"):
-                value.uniform_(0.5, 2.0)
-            elif value.is_floating_point() and ("norm" in name or name == "pool_logits"):
-                value.add_(torch.randn_like(value) * 0.3)
-    return model
 
 
 def parameters(module: nn.Module) -> int:
@@ -47,7 +35,7 @@ CONFIGS = [
     ids=lambda c: f"{c.steps}-{c.qkv}-{c.positions}-{c.pooling}-{c.heads}h-{c.outputs}o",
 )  # fmt: skip
 def test_forward_equals_numpy(config: TLOBConfig) -> None:
-    model = unsettled(config)
+    model = unsettled(TLOB, config)
     x = torch.randn(3, config.steps, config.features) * 2 + 1
     weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
     expected, expected_maps = numpy_tlob.forward(weights, config, x.double().numpy())
@@ -167,7 +155,7 @@ def test_sizes_below_one_are_refused(field: str) -> None:
 
 @pytest.mark.parametrize("qkv", ["double", "single"])
 def test_attention_rows_are_distributions_over_the_named_axes(qkv: str) -> None:
-    model = unsettled(replace(BTC, qkv=qkv, heads=2, pairs=1))  # type: ignore[arg-type]
+    model = unsettled(TLOB, replace(BTC, qkv=qkv, heads=2, pairs=1))  # type: ignore[arg-type]
     _, maps = model(torch.randn(3, 128, 40) * 5, return_attention=True)
     assert {name: tuple(weights.shape) for name, weights in maps.items()} == {
         "time-to-time 1": (3, 2, 128, 128), "feature-to-feature 1": (3, 2, 40, 40),
@@ -206,7 +194,7 @@ def turned(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_a_mirrored_model_answers_with_the_mean_of_both_passes(outputs: int) -> None:
     config = replace(SMALL, outputs=outputs, mirrored=True)
-    model = unsettled(config)
+    model = unsettled(TLOB, config)
     x = torch.randn(3, config.steps, config.features)
     weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
     plain, plain_maps = numpy_tlob.forward(weights, config, x.double().numpy())
@@ -221,7 +209,7 @@ def test_a_mirrored_model_answers_with_the_mean_of_both_passes(outputs: int) -> 
 
 def test_in_training_a_mirrored_model_makes_one_pass() -> None:
     config = replace(SMALL, dropout=0.0)
-    plain, mirrored = unsettled(config).train(), unsettled(replace(config, mirrored=True)).train()
+    plain, mirrored = unsettled(TLOB, config).train(), unsettled(TLOB, replace(config, mirrored=True)).train()
     x = torch.randn(3, config.steps, config.features)
     assert torch.equal(plain(x), mirrored(x))
 

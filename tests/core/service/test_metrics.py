@@ -22,14 +22,14 @@ from core.market.session import MarketSession
 from core.market.store.index import recordings
 from core.service import health as health_module
 from core.service import metrics as metrics_module
-from core.service.access import NotAllowed, Role, Visitor
+from core.service.access import Role, Visitor
 from core.service.health import health
 from core.service.logs import ERRORS
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_until
 from tests.core.market.helpers import real_rows, tiny_predictor
 
 ROWS, LABEL = 40, "metrics_test"
-OPERATOR, SIGNED_IN = (Visitor(id="", role=role) for role in (Role.OPERATOR, Role.SIGNED_IN))
+OPERATOR = Visitor(id="", role=Role.OPERATOR)
 
 
 @pytest.fixture(scope="module")
@@ -147,13 +147,6 @@ def test_a_full_disk_or_a_missing_model_is_not_ready(watched: Hub, monkeypatch: 
     monkeypatch.setattr(checkpoints, "read_card", missing)
     state = health(OPERATOR)
     assert not state["ready"] and state["model"] == "the card is damaged" and state["live"]
-
-
-def test_strangers_learn_whether_it_is_well_and_no_more(watched: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health_module, "hub", lambda: watched)
-    assert health(SIGNED_IN) == {"live": True, "ready": True}
-    with pytest.raises(NotAllowed):
-        metrics_module.metrics(SIGNED_IN)
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are(families: dict[str, Metric]) -> None:
