@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from core.messages import BadValue
 from core.models.config import AttentionConfig
-from core.nn import AttentionMaps, FeedForward, MultiHeadAttention
+from core.nn import AttentionMaps, FeedForward, MultiHeadAttention, after_layers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,11 +142,7 @@ class DINOv2(nn.Module):
         Raises:
             BadValue: as `grid_of`.
         """
-        tokens, maps = self.embedded(x), AttentionMaps()
-        for number, layer in enumerate(self.layers, start=1):
-            tokens, weights, _q, _k = layer(tokens, return_attention=return_attention)
-            if weights is not None:
-                maps[f"layer {number}"] = weights
+        tokens, maps = after_layers(self.layers, self.embedded(x), return_attention=return_attention)
         tokens = self.norm(tokens)
         return (tokens, maps) if return_attention else tokens
 

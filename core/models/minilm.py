@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from core.messages import BadValue
 from core.models.config import SymbolsConfig
-from core.nn import AttentionMaps, EncoderLayer
+from core.nn import AttentionMaps, EncoderLayer, after_layers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +73,5 @@ class MiniLM(nn.Module):
         Raises:
             BadValue: as `embedded`.
         """
-        x = self.embedded(ids)
-        maps: AttentionMaps = {}
-        for number, layer in enumerate(self.layers, start=1):
-            x, weights = layer(x, return_attention=return_attention)
-            if weights is not None:
-                maps[f"layer {number}"] = weights
+        x, maps = after_layers(self.layers, self.embedded(ids), return_attention=return_attention)
         return (x, maps) if return_attention else x

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from core.messages import BadValue
 from core.models.config import SymbolsConfig
-from core.nn import AttentionMaps, EncoderLayer, FeedForward, MultiHeadAttention, SinusoidalPositions, causal_mask
+from core.nn import AttentionMaps, EncoderLayer, FeedForward, MultiHeadAttention, SinusoidalPositions, after_layers, causal_mask
 
 DATE_SYMBOLS: Final = 11
 """The begin sign and the ten symbols of an ISO date: a target of the dates model."""
@@ -117,13 +117,8 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor, *, return_attention: bool = False) -> tuple[Tensor, AttentionMaps]:
         """The memory H (batch, S, width) of a source (batch, S), and the maps "encoder 1" ... (batch, heads, S, S)."""
-        maps: AttentionMaps = {}
         x, mask = self._embed(source), self.source_mask(source)  # (batch, S, width), (batch, 1, 1, S)
-        for index, layer in enumerate(self.encoder, start=1):
-            x, weights = layer(x, mask=mask, return_attention=return_attention)
-            if weights is not None:
-                maps[f"encoder {index}"] = weights
-        return x, maps
+        return after_layers(self.encoder, x, "encoder", mask=mask, return_attention=return_attention)
 
     def decode(
         self, target: Tensor, memory: Tensor, *, memory_mask: Tensor | None = None, return_attention: bool = False

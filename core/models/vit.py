@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from core.messages import N_, BadValue
 from core.models.config import AttentionConfig, need_one
-from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions
+from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions, after_layers
 
 CLASSES = (
     N_("T-shirt/top"),
@@ -120,11 +120,6 @@ class ViT(nn.Module):
         nn.init.trunc_normal_(self.embedding.weight, std=0.05)  # small, since the positions are scaled by 0.1
         nn.init.zeros_(self.embedding.bias)
 
-    @property
-    def layer_names(self) -> list[str]:
-        """One name per layer, in order: "layer 1", "layer 2", ...; the keys of the attention maps."""
-        return [f"layer {index}" for index in range(1, self.config.layers + 1)]
-
     def patches(self, x: Tensor) -> Tensor:
         """(batch, 1, side, side) -> (batch, patches, patch * patch): rows of patches from the top, pixels row by row."""
         c = self.config
@@ -147,12 +142,7 @@ class ViT(nn.Module):
 
         (batch, n, width) -> the same shape, and the weights (batch, heads, n, n) by layer name, none unless asked for.
         """
-        maps: AttentionMaps = {}
-        for name, layer in zip(self.layer_names, self.layers, strict=True):
-            tokens, weights = layer(tokens, return_attention=return_attention)
-            if weights is not None:
-                maps[name] = weights
-        return tokens, maps
+        return after_layers(self.layers, tokens, return_attention=return_attention)
 
     def features(self, x: Tensor) -> Tensor:
         """(batch, 1, side, side) -> (batch, width): the class token after the last layer, which the head reads.

@@ -1,7 +1,7 @@
 """Layers that all models share: attention, masks, positional encodings, feed-forward networks, norms, the encoder layer."""
 
 from core.nn.attention import AttentionMaps, GroupedAttention, KeyValueCache, MultiHeadAttention, scaled_dot_product_attention
-from core.nn.encoder import EncoderLayer
+from core.nn.encoder import EncoderLayer, after_layers
 from core.nn.feed_forward import FeedForward, SwiGLU
 from core.nn.masks import causal_mask, padding_mask, window_mask
 from core.nn.norms import BiN
@@ -20,6 +20,7 @@ __all__ = [
     "QuantisedLinear",
     "SinusoidalPositions",
     "SwiGLU",
+    "after_layers",
     "causal_mask",
     "padding_mask",
     "rotary_turns",

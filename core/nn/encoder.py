@@ -1,8 +1,10 @@
 """The encoder layer of the ViT and of the encoder-decoder Transformer (vit-report sections 1.6 and 2.5)."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
-from core.nn.attention import MultiHeadAttention
+from core.nn.attention import AttentionMaps, MultiHeadAttention
 from core.nn.feed_forward import Activation, FeedForward
 
 
@@ -57,3 +59,13 @@ class EncoderLayer(nn.Module):
             return x + self.dropout(self.feed_forward(self.norm2(x))), weights
         x = self.norm1(x)
         return self.norm2(x + self.dropout(self.feed_forward(x))), weights
+
+
+def after_layers(layers: nn.ModuleList, x: Tensor, named: str = "layer", **given: Any) -> tuple[Tensor, AttentionMaps]:
+    """(batch, n, width) after layers that are given the same, and the weights "layer 1" ..., none unless asked for."""
+    maps: AttentionMaps = {}
+    for number, layer in enumerate(layers, start=1):
+        x, weights, *_ = layer(x, **given)
+        if weights is not None:
+            maps[f"{named} {number}"] = weights
+    return x, maps
