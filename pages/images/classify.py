@@ -145,7 +145,8 @@ def body() -> None:
         st.page_link(
             SEE, label=_("Any photograph: the network that sees anything"), icon=":material/visibility:", query_params=same
         )
-    model_line(classifier, chosen.picture)
+    if not prepared.empty:
+        model_line(classifier, chosen.picture)
     if chosen.truth is None:
         st.caption(picture_source.description(chosen.picture))
     preparation.line(prepared)

@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from core.signs import samples
 from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.reader import PATIENCE_MS, drawn, frames
 from tests.browser.server import AppServer
@@ -87,6 +88,9 @@ def test_less_motion_is_respected_and_samples_change_the_film(new_page: NewPage,
     page.get_by_role("button", name="JOHN CAN GO CAN").click()
     page.wait_for_url(re.compile("input=tracks"), timeout=PATIENCE_MS)
     expect(page.locator(".signs-answer")).to_contain_text("JOHN", timeout=PATIENCE_MS)
+    page.set_input_files("input[type=file]", samples.clip_samples()[0].path)
+    page.wait_for_function(f"() => !document.querySelector('{STAGE}')", timeout=PATIENCE_MS)  # while hands are looked for
+    page.wait_for_selector(f"{STAGE}[data-value]", timeout=2 * PATIENCE_MS)
 
 
 def test_on_a_phone_the_stage_is_high_and_upload_and_camera_are_at_the_lower_edge(new_page: NewPage, app: AppServer) -> None:
