@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from attention_observatory import classify_photo
+from attention_observatory import PhotoAnswer, classify_photo
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import PictureError, decode
 from tests.core.vision.picture_bytes import (
@@ -275,12 +275,17 @@ def test_each_encoding_is_what_a_browser_shows(rows: Any) -> None:
     assert not wrong
 
 
+@cache
+def answers() -> tuple[PhotoAnswer, PhotoAnswer]:
+    """The photograph's, and in grey."""
+    return classify_photo(saved(photograph(), "PNG")), classify_photo(saved(coloured(grey()), "PNG"))
+
+
 @pytest.mark.parametrize("rows", [png_rows, jpeg_rows, tiff_rows, other_rows])
 def test_each_encoding_is_answered_alike(rows: Any) -> None:
     """The first of those that give the same pixels is asked: the model sees nothing else of a file."""
     asked = set[bytes]()
-    whole = classify_photo(saved(photograph(), "PNG"))
-    in_grey = classify_photo(saved(coloured(grey()), "PNG"))
+    whole, in_grey = answers()
     wrong = {}
     for name, (data, expected, _apart) in rows().items():
         unlike = expected.shape != photograph().shape or (expected[0] == 255).all()  # a square, half a pair of trousers
