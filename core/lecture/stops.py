@@ -37,6 +37,7 @@ MINUTES: Final = {"writes": 6, "vectors": 4, "qkv": 8, "softmax": 5, "heads": 5,
 """The stops in their order, and the minutes of each in class."""
 
 Panel = dict[str, Any]
+NEXT: Final[Panel] = {"kind": "bars", "title": compose("What may come next, at temperature 1")}
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,10 @@ def _bars(shares: Sequence[tuple[str, float]], **more: Any) -> Panel:
     return {"kind": "bars", "names": [name for name, _share in shares], "shares": [share for _name, share in shares], **more}
 
 
+def _square(names: Sequence[str], cells: Sequence[Sequence[float | None]], title: Message, **more: Any) -> Panel:
+    return {"kind": "matrix", "rows": names, "columns": names, "cells": cells, "title": title, **more}
+
+
 def _asked(open_: Message, answer: Message, options: Sequence[Any], right: int, above: Sequence[Panel] = ()) -> StopView:
     """A question to the room: hands for each option; then the true one, and the sentence that is its reason."""
     bars: Panel = {"kind": "bars", "title": compose("A press is a hand raised"), "names": options, "voted": True}
@@ -146,11 +151,8 @@ def _written(of: Any) -> StopView:
             fall=max(falls),
         )
         frames.append(Frame(sentence, [{"tokens": tokens, "light": falls}, _bars(step["next"], most=1)]))
-    panels: list[Panel] = [
-        {"kind": "tokens", "title": compose("Light: what the next token loses without each"), "wide": 1.4},
-        {"kind": "bars", "title": compose("What may come next, at temperature 1")},
-    ]
-    return StopView(frames=frames, panels=panels, dial=compose("Token"), values=range(1, len(frames) + 1))
+    lit: Panel = {"kind": "tokens", "title": compose("Light: what the next token loses without each"), "wide": 1.4}
+    return StopView(frames=frames, panels=[lit, NEXT], dial=compose("Token"), values=range(1, len(frames) + 1))
 
 
 def _pieces(of: Any) -> StopView:
@@ -260,10 +262,9 @@ def _rows() -> StopView:
         )
         for i, row in enumerate(weights)
     ]
-    names = {"kind": "matrix", "rows": tokens, "columns": tokens}
-    panels: list[Panel] = [
-        {**names, "title": compose("Scores"), "cells": scores},
-        {**names, "title": compose("Weights, a row each"), "cells": weights, "numbers": True},
+    panels = [
+        _square(tokens, scores, compose("Scores")),
+        _square(tokens, weights, compose("Weights, a row each"), numbers=True),
     ]
     return StopView(frames=frames, panels=panels, dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
 
@@ -424,10 +425,7 @@ def _roles(of: Any) -> StopView:
             token=tokens[at].strip(),
         )
         frames.append(Frame(sentence, [{"light": row}]))
-    panels: list[Panel] = [
-        {"kind": "tokens", "tokens": tokens, "marked": len(tokens) - 1, "wide": 1.8},
-        _bars(of["next"], most=1, title=compose("What may come next, at temperature 1")),
-    ]
+    panels = [{"kind": "tokens", "tokens": tokens, "marked": len(tokens) - 1, "wide": 1.8}, NEXT | _bars(of["next"], most=1)]
     return StopView(frames=frames, panels=panels, dial=compose("Head"), values=[names[role] for role in of["rows"]], first=1)
 
 
@@ -475,10 +473,8 @@ def _moved() -> StopView:
             )
         )
         frames.append(Frame(sentence, [{"rows": names, "columns": names, "cells": one[of]} for of in ("without", "with")]))
-    panels: list[Panel] = [
-        {"kind": "matrix", "numbers": True, "title": compose("Without positions")},
-        {"kind": "matrix", "numbers": True, "title": compose("With positions")},
-    ]
+    titles = compose("Without positions"), compose("With positions")
+    panels = [{"kind": "matrix", "numbers": True, "title": title} for title in titles]
     values = [" ".join(tokens[1 + i] for i in one["order"]) for one in orders]
     return StopView(frames=frames, panels=panels, dial=compose("Order"), values=values, first=1)
 
@@ -497,10 +493,7 @@ def _other_order(of: Any) -> StopView:
         )
         for one in of
     ]
-    panels: list[Panel] = [
-        {"kind": "tokens", "wide": 1.4},
-        {"kind": "bars", "title": compose("What may come next, at temperature 1")},
-    ]
+    panels = [{"kind": "tokens", "wide": 1.4}, NEXT]
     return StopView(frames=frames, panels=panels, dial=compose("Order"), values=range(1, len(of) + 1), first=1)
 
 
@@ -543,22 +536,9 @@ def _triangle(of: Any) -> StopView:
         for i, token in enumerate(tokens)
     ]
     names = [one.strip() for one in tokens]
-    panels: list[Panel] = [
-        {
-            "kind": "matrix",
-            "rows": names,
-            "columns": names,
-            "cells": triangle,
-            "wide": 1.5,
-            "title": compose("SmolLM2 writes: hatched is forbidden"),
-        },
-        {
-            "kind": "matrix",
-            "rows": square,
-            "columns": square,
-            "cells": _file()["reader"],
-            "title": compose("MiniLM reads: all allowed"),
-        },
+    panels = [
+        _square(names, triangle, compose("SmolLM2 writes: hatched is forbidden"), wide=1.5),
+        _square(square, _file()["reader"], compose("MiniLM reads: all allowed")),
     ]
     return StopView(frames=frames, panels=panels, dial=compose("Row"), values=names, first=len(names) // 2)
 
