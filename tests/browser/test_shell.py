@@ -40,7 +40,7 @@ STATES = {
     "attention-steps": ("?part=heads&heads=2", '[data-key="steps_output"]'),
     "backprop": ("?part=layer", '[data-key="bp_layer_x"]'),
     "ctc": ("?target=A+A+B&length=7", ".st-key-ctc_trellis .live-plot"),
-    "metrics": ("", ".st-key-metrics_table .live-plot"),
+    "metrics": ("", '[data-key="metrics_table"]'),
     "norms": ("", '[data-key="norm_batch_0_0"]'),
     "optimisers": ("", ".st-key-surface_plot .live-plot"),
     "recognise": ("?input=tracks&sview=time", ".st-key-signs_clip .live-plot"),
