@@ -47,7 +47,7 @@ def files_below(folder: Path) -> list[RecordingFile]:
     Raises:
         BookError: where it is not there, cannot be read, or holds too many.
     """
-    if not _is_folder(folder):
+    if not os.path.isdir(folder):  # unlike `Path.is_dir`, also where a name is too long
         raise BookError("{place} is no folder: give a folder of recordings", place=folder)
     listed: list[RecordingFile] = []
     began = time.monotonic()
@@ -74,10 +74,3 @@ def files_at(folder: Path, *paths: Path) -> list[RecordingFile]:
                 about, relative = path.stat(), path.relative_to(folder).as_posix()
                 there.append(RecordingFile(relative=relative, path=path, size=about.st_size, changed_ns=about.st_mtime_ns))
     return there
-
-
-def _is_folder(folder: Path) -> bool:
-    try:
-        return folder.is_dir()
-    except (OSError, ValueError):  # too long a name, or one with a character that no name has
-        return False

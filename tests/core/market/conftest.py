@@ -1,4 +1,4 @@
-"""What several tests of sessions share."""
+"""What several tests of sessions share; those that are coroutines run in virtual time."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,14 @@ import pytest
 
 from core.market.feeds.background import BackgroundLoop
 from core.market.predictor import MarketCard, Predictor
+from tests.conftest import in_a_loop
+from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.helpers import real_rows, tiny_predictor
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    in_a_loop(pyfuncitem, virtually)
 
 
 @pytest.fixture(scope="module")

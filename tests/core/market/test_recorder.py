@@ -78,44 +78,38 @@ def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
     assert (reports[-1].rows, reports[-1].feed[0]) == (1_377, Status.ENDED)
 
 
-def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with BybitServer() as server:
-            enough, reports = asyncio.Event(), list[RecordingStatus]()
+async def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
+    async with BybitServer() as server:
+        enough, reports = asyncio.Event(), list[RecordingStatus]()
 
-            def note(progress: RecordingStatus) -> None:
-                reports.append(progress)
-                if progress.rows >= 6:
-                    enough.set()
+        def note(progress: RecordingStatus) -> None:
+            reports.append(progress)
+            if progress.rows >= 6:
+                enough.set()
 
-            feed = LiveFeed(server.exchange, server.symbol, configure=server.configure)
-            recording_it = asyncio.create_task(record(feed, tmp_path, Silent(), on_progress=note))
-            while not enough.is_set():
-                await server.send(server.step())
-                await asyncio.sleep(0.1)
-            recording_it.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await recording_it
-            assert reports[-1].feed[0] in (Status.LIVE, Status.WARMING)
-
-    virtually(scenario())
+        feed = LiveFeed(server.exchange, server.symbol, configure=server.configure)
+        recording_it = asyncio.create_task(record(feed, tmp_path, Silent(), on_progress=note))
+        while not enough.is_set():
+            await server.send(server.step())
+            await asyncio.sleep(0.1)
+        recording_it.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await recording_it
+        assert reports[-1].feed[0] in (Status.LIVE, Status.WARMING)
     rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
     assert len(rows) >= 6
     assert (rows.timestamps % 250 == 0).all()
     assert (np.diff(rows.timestamps) == 250).all()
 
 
-def test_a_live_feed_stops_after_the_seconds_asked(tmp_path: Path) -> None:
-    async def scenario() -> list[Path]:
-        async with BybitServer() as server:
-            feed = LiveFeed(server.exchange, server.symbol, configure=server.configure)
-            return await record(feed, tmp_path, Silent(), seconds=1.5)
-
-    files = virtually(scenario())
+async def test_a_live_feed_stops_after_the_seconds_asked(tmp_path: Path) -> None:
+    async with BybitServer() as server:
+        feed = LiveFeed(server.exchange, server.symbol, configure=server.configure)
+        files = await record(feed, tmp_path, Silent(), seconds=1.5)
     assert sum(len(read_rows(path)) for path in files) < 40  # and not for ever
 
 
-def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Path) -> None:
+async def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Path) -> None:
     snapshots = [
         OrderBookSnapshot(levels=book, exchange_ms=START_MS + at, received_ns=0)
         for book, at in zip(simulated_books(4), (0, 250, 500, 60_000), strict=True)
@@ -124,7 +118,7 @@ def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Pat
     script = [event for both in zip(snapshots, trades, strict=False) for event in both]
     script += [StatusChange(state=FeedState.RECONNECTING, gap=True), snapshots[3]]
     with pytest.raises(FeedFailed, match="it is over"):
-        virtually(record(ScriptedFeed([*script, FeedFailed("it is over")]), tmp_path, Silent()))
+        await record(ScriptedFeed([*script, FeedFailed("it is over")]), tmp_path, Silent())
     (file,) = tmp_path.rglob("rows_*.parquet")
     assert [int(time) - START_MS for time in read_rows(file).timestamps] == [0, 250, 500, 60_000]
     assert len(read_trades(file)) == 3
