@@ -36,6 +36,11 @@ DRAWN: Final = """() => {
         range: terminal.chart.range(),
     };
 }"""
+FIRST: Final = """() => {
+    const { store } = document.querySelector('.terminal').terminal;
+    return [store.rows[0].time, store.trades[0].time];
+}"""
+"""Times of the first row and of the first trade that the page has; earlier trades than the rows' are not kept."""
 SETTLED: Final = """([ask, bid, trades]) => {
     const { store } = document.querySelector('.terminal').terminal;
     return store.newest?.levels[0] === ask && store.newest.levels[2] === bid && store.trades.length === trades;
@@ -127,8 +132,11 @@ def test_what_is_drawn_of_a_followed_market_is_what_its_exchange_sent(
     page.locator(".terminal-tape").scroll_into_view_if_needed()
     venue.over = True
     trading.result(10)
+    first_row, first_trade = page.evaluate(FIRST)
+    traded = [one for one in venue.traded if one.time_ms >= first_trade]
+    assert traded[-1] is venue.traded[-1] and not [one for one in venue.traded if first_row <= one.time_ms < first_trade]
     asks, bids = ([(price / 10, size / 1000) for price, size in side] for side in venue.best(DEEP))
-    page.wait_for_function(SETTLED, arg=[asks[0][0], bids[0][0], len(venue.traded)])
+    page.wait_for_function(SETTLED, arg=[asks[0][0], bids[0][0], len(traded)])
     page.wait_for_timeout(600)  # the row of the last change, which may have been of a size alone
     drawn = page.evaluate(DRAWN)
 
@@ -142,20 +150,20 @@ def test_what_is_drawn_of_a_followed_market_is_what_its_exchange_sent(
     assert number(strip["Imbalance"]) == pytest.approx(100 * (resting[0] - resting[1]) / sum(resting), abs=0.051)
 
     assert len(drawn["tape"]) > 40
-    for line, sold in zip(drawn["tape"], reversed(venue.traded), strict=False):
+    for line, sold in zip(drawn["tape"], reversed(traded), strict=False):
         clock, arrow, price, size = line.split()
         assert (clock, arrow) == (time.strftime("%H:%M:%S", time.gmtime(sold.time_ms / 1e3)), "▲" if sold.side == "buy" else "▼")
         assert number(price) == sold.price and number(size) == rounded(sold.size)
 
     step = number(drawn["step"].partition("·")[0])
     rests = by_row([(*level, 1) for level in asks] + [(*level, -1) for level in bids], step)
-    seen = [one for one in venue.traded if drawn["range"][0] <= one.time_ms <= drawn["range"][1]]
-    traded = by_row([(one.price, one.size, 1 if one.side == "buy" else -1) for one in seen], step)
+    seen = [one for one in traded if drawn["range"][0] <= one.time_ms <= drawn["range"][1]]
+    sizes = by_row([(one.price, one.size, 1 if one.side == "buy" else -1) for one in seen], step)
     rows = {round(number(line["name"].split()[0]) / step): line for line in drawn["ladder"]}
-    assert len(rows) > 10 and sorted(rows) == list(range(min(rows), max(rows) + 1)) and traded.keys() <= rows.keys()
+    assert len(rows) > 10 and sorted(rows) == list(range(min(rows), max(rows) + 1)) and sizes.keys() <= rows.keys()
     for place, line in rows.items():
         of_trades, size, _change = line["cells"]
-        assert number(of_trades) == rounded(traded.get(place, 0.0)), (place, line)
+        assert number(of_trades) == rounded(sizes.get(place, 0.0)), (place, line)
         known = (place + 1) * step > bids[-1][0] and place * step <= asks[-1][0]
         assert (line["known"] == "yes") == known
         assert not known or number(size) == rounded(rests.get(place, 0.0)), (place, line)
