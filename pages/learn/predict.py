@@ -49,10 +49,10 @@ class Question:
 
 
 def questions(key: str, sentence: str, then: Mapping[str, Any], change: Change, matrix: Followed | None) -> list[Question]:
-    """What a dial that goes elsewhere can be asked for: which way a number goes, how far, and where most moves.
+    """Questions on a dial that goes elsewhere: which way a number goes, how far, and where most moves.
 
     Args:
-        key, then: of the questions. sentence: of the dial.
+        key, then: their own. sentence: of the dial.
         matrix: of the view, whose change is None where its shape changes.
     """
     name, before, after, moved = change
