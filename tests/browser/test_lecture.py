@@ -48,11 +48,12 @@ BY_ADDRESS = f"""(addresses) => addresses.map((to) => {{
 """What stands at these addresses, which the stage draws at once: Streamlit looks at its page once for all."""
 TO_THE_END = f"""(addresses) => addresses.map((to) => {{
   const looks = ({BY_ADDRESS})([to]);
-  for (;;) {{
+  while (looks.length < 200) {{
     document.body.dispatchEvent(new KeyboardEvent("keydown", {{ key: "ArrowRight", bubbles: true, cancelable: true }}));
     if (document.querySelector(".lecture-page").dataset.dial === looks.at(-1).dial) return looks;
     looks.push(({LOOK.strip()})());
   }}
+  throw new Error("a dial without an end");
 }})"""
 """What stands at each of these addresses and, arrow by arrow, at all that follow on its dial."""
 
