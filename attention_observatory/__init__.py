@@ -6,14 +6,37 @@
 
 The first public name to be used imports the models, so that the command starts without them.
 """
-# ruff: noqa: F403, F405
 
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attention_observatory.answers import *
+    from attention_observatory.answers import (
+        AttentionScene,
+        Book,
+        BookPrediction,
+        Film,
+        Grid,
+        Layer,
+        PhotoAnswer,
+        Picture,
+        ReadSentence,
+        SeenPhoto,
+        SignReading,
+        Words,
+        WrittenText,
+        attention_view,
+        capture,
+        classify_photo,
+        export_onnx,
+        load,
+        predict_book,
+        read_signs,
+        read_words,
+        see_photo,
+        write_words,
+    )
 
 __all__ = [
     "AttentionScene",

@@ -24,7 +24,9 @@ export default async function (component) {{
     const {{ receive }} = await {assets.imported(f"{name}.js")};
     return receive(component);
   }} catch (error) {{
-    component.parentElement.textContent = component.data?.chrome?.labels.missing ?? String(error);
+    const missing = component.data?.chrome?.labels.missing;
+    if (!missing) throw error;
+    component.parentElement.textContent = missing;
   }}
 }}
 """

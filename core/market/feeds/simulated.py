@@ -47,17 +47,25 @@ _NEARNESS = np.exp(-_RANK / 4.0)
 
 @dataclass(frozen=True, kw_only=True)
 class MarketSettings:
-    """Settings that may change while the market runs; within the ranges of the page's levers.
+    """Settings that may change while the market runs.
 
     Attributes:
         volatility_bps: standard deviation of the value's own noise over one second, basis points, 0 to 50.
         spread_ticks: best ask less best bid, 1 to 20 ticks.
         pressure: -1 (all sell) to 1 (all buy): makes the value drift, and shifts the sizes near the best prices.
+
+    Raises:
+        ValueError: for a value out of its range.
     """
 
     volatility_bps: float = 1.0
     spread_ticks: int = 1
     pressure: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("volatility_bps", 0, 50), ("spread_ticks", 1, 20), ("pressure", -1, 1)):
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name} is {getattr(self, name)}: give a value from {low} to {high}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,6 +98,22 @@ def test_queues_stay_on_their_prices_and_the_price_rests_now_and_then() -> None:
     assert same / total > 0.6
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"volatility_bps": -1},
+        {"volatility_bps": 51},
+        {"spread_ticks": 0},
+        {"spread_ticks": 21},
+        {"pressure": 1.1},
+        {"pressure": float("nan")},
+    ],
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*: give a value from"):
+        MarketSettings(**wrong)
+
+
 def test_the_price_turns_at_its_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it this market falls to 9.2 within 500 steps."""
     monkeypatch.setattr("core.market.feeds.simulated.START_PRICE", 10.05)
