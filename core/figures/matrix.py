@@ -175,11 +175,30 @@ def matrix_figure(matrix: Matrix, *, height: int | None = None) -> go.Figure:
     names = [[f"{row}, {column}" for column in matrix.column_names] for row in matrix.row_names]
     gap = int(max(down, across) <= 40)
     trace = heat(
-        values.astype(np.float32), scale, -matrix.end if matrix.signed else 0.0, matrix.end, bar={"nticks": 5}, name=matrix.name,
-        hover="%{customdata}: %{z:.4~g}<extra></extra>", customdata=np.array(names, object), showscale=True, xgap=gap, ygap=gap,
-    )  # fmt: skip
-    title = {"text": f"<b>{matrix.name}</b>", "xref": "x domain", "yref": "y domain", "x": 0, "y": 1, "xanchor": "left",
-             "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}  # fmt: skip
+        values.astype(np.float32),
+        scale,
+        -matrix.end if matrix.signed else 0.0,
+        matrix.end,
+        bar={"nticks": 5},
+        name=matrix.name,
+        hover="%{customdata}: %{z:.4~g}<extra></extra>",
+        customdata=np.array(names, object),
+        showscale=True,
+        xgap=gap,
+        ygap=gap,
+    )
+    title = {
+        "text": f"<b>{matrix.name}</b>",
+        "xref": "x domain",
+        "yref": "y domain",
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "align": "left",
+        "showarrow": False,
+        "font": {"size": 13},
+    }
     outlines = [
         {"type": "rect", "x0": first - 0.5, "x1": last + 0.5, "y0": first_row - 0.5, "y1": last_row + 0.5, "layer": "above",
          "line": {"color": ORANGE, "width": 2.5}, "name": "outlined"}

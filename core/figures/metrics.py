@@ -27,10 +27,18 @@ def sentences_table(
     """
     known = np.arange(table.size).reshape(table.shape) < (table.size if filled is None else filled)
     return Matrix(
-        values=np.where(known, table, np.nan), name=name, rows=["–", *reference], columns=["–", *hypothesis],
-        x_title=_("Hypothesis"), y_title=_("Reference"), signed=False, top=max(1.0, float(table.max())), digits=0, numbers=True,
+        values=np.where(known, table, np.nan),
+        name=name,
+        rows=["–", *reference],
+        columns=["–", *hypothesis],
+        x_title=_("Hypothesis"),
+        y_title=_("Reference"),
+        signed=False,
+        top=max(1.0, float(table.max())),
+        digits=0,
+        numbers=True,
         outlined=tuple((row, row, column, column) for row, column in path),
-    )  # fmt: skip
+    )
 
 
 def alignment_path(steps: Sequence[Edit]) -> list[tuple[int, int]]:

@@ -49,7 +49,9 @@ def fall_without_tokens(writer: Writer, ids: Sequence[int], token: int, *, off: 
 def next_scores(writer: Writer, texts: Sequence[Sequence[int]], off: Collection[Head]) -> Tensor:
     """(texts, vocabulary): log-probabilities of the token after each of some texts of one length, without heads that are off."""
     model = writer.model
-    x, _maps = model.through(model.embedded(torch.tensor(texts, device=writer.placement.device)), kept=writer.kept(off))
+    x, _maps = model.through(
+        model.embedded(torch.tensor(texts, device=writer.placement.device)), kept=writer.kept(off) if off else None
+    )
     scores: Tensor = model.logits(x[:, -1]).log_softmax(dim=-1)
     return scores
 

@@ -141,7 +141,9 @@ class Writer:
         """Put the last tokens of a text through the network."""
         model, device = self.model, self.placement.device
         x = model.embedded(torch.tensor([ids], device=device))
-        vectors, maps = model.through(x, kept=self.kept(state.off), cache=state.caches, return_attention=True)
+        vectors, maps = model.through(
+            x, kept=self.kept(state.off) if state.off else None, cache=state.caches, return_attention=True
+        )
         state.vectors = torch.cat([state.vectors.to(device), vectors], dim=1) if state.blocks else vectors
         state.blocks.append(torch.cat(list(maps.values())).cpu().numpy())
         state.scores = model.logits(vectors[0, -1:]).log_softmax(dim=-1)[0].cpu().numpy()

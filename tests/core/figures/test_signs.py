@@ -104,8 +104,10 @@ def test_the_sentence_about_an_entry_is_the_recursions_in_both_languages():
     for ref, hyp in product(map(str.split, sentences[1:]), map(str.split, sentences)):
         table = edit_table(ref, hyp)
         for i, j in product(range(len(ref) + 1), range(len(hyp) + 1)):
-            above, left, diagonal, here = (edits(tuple(ref[:a]), tuple(hyp[:b])) if a >= 0 <= b else 99
-                                           for a, b in ((i - 1, j), (i, j - 1), (i - 1, j - 1), (i, j)))  # fmt: skip
+            above, left, diagonal, here = (
+                edits(tuple(ref[:a]), tuple(hyp[:b])) if a >= 0 <= b else 99
+                for a, b in ((i - 1, j), (i, j - 1), (i - 1, j - 1), (i, j))
+            )
             if not i or not j:
                 alone = f"Deletions alone: {here}." if i else f"Insertions alone: {here}."
                 true = alone if i or j else "Two empty beginnings need no edit."
