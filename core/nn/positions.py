@@ -39,12 +39,12 @@ class SinusoidalPositions(nn.Module):
 
     encoding: Tensor
 
-    def __init__(self, length: int, width: int, *, base: float = 10_000.0, scale: float = 1.0) -> None:
+    def __init__(self, length: int, width: int, *, scale: float = 1.0) -> None:
         super().__init__()
         if torch.get_default_device().type == "meta":  # of shapes alone: torch would load its compiler to compute with them
             encoding = torch.empty(length, width)
         else:
-            encoding = sinusoidal_encoding(length, width, base=base, scale=scale)
+            encoding = sinusoidal_encoding(length, width, scale=scale)
         self.register_buffer("encoding", encoding, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -53,11 +53,11 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """Adds one trained vector per position, initialised from N(0, std^2) (the TLOB document: std 1)."""
+    """Adds one trained vector per position, initialised from N(0, 1) as in the TLOB document."""
 
-    def __init__(self, length: int, width: int, *, std: float = 1.0) -> None:
+    def __init__(self, length: int, width: int) -> None:
         super().__init__()
-        self.encoding = nn.Parameter(torch.empty(1, length, width).normal_(std=std))
+        self.encoding = nn.Parameter(torch.empty(1, length, width).normal_())
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, positions, width) -> the same shape."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from core.models.tlob import TLOBConfig
-from tests.core.models.numpy_vit import EPSILON, Array, attend, linear, softmax
+from tests.core.models.numpy_vit import EPSILON, Array, attend, linear, positions, softmax
 
 
 def mlp(w: Mapping[str, Array], name: str, x: Array) -> Array:
@@ -23,18 +23,6 @@ def bin_norm(w: Mapping[str, Array], x: Array) -> Array:
     instance = (x - x.mean(axis=2, keepdims=True)) / np.sqrt(x.var(axis=2, keepdims=True) + EPSILON)
     instance = instance * w["bin_norm.instance_norm.weight"][:, None] + w["bin_norm.instance_norm.bias"][:, None]
     return 0.5 * batch + 0.5 * instance
-
-
-def sinusoids(steps: int, width: int) -> Array:
-    """Section 2.4, option 1."""
-    pe = np.zeros((steps, width))
-    for pos in range(steps):
-        for i in range(0, width, 2):
-            angle = pos * math.exp(i * -(math.log(10_000.0) / width))
-            pe[pos, i] = math.sin(angle)
-            if i + 1 < width:
-                pe[pos, i + 1] = math.cos(angle)
-    return pe
 
 
 def layer(w: Mapping[str, Array], name: str, x: Array, config: TLOBConfig) -> tuple[Array, Array]:
@@ -55,7 +43,7 @@ def forward(w: Mapping[str, Array], config: TLOBConfig, x: Array) -> tuple[Array
     """Section 4.1: x (batch, steps, features) -> logits (batch, outputs, 3) and each layer's weights."""
     x = bin_norm(w, x.transpose(0, 2, 1)).transpose(0, 2, 1)
     x = linear(w, "embedding", x)
-    x = x + (w["positions.encoding"] if config.positions == "learned" else sinusoids(config.steps, config.width))
+    x = x + (w["positions.encoding"] if config.positions == "learned" else positions(config.steps, config.width))
     maps = []
     for i in range(2 * config.pairs):
         if i % 2 == 0:

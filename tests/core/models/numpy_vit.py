@@ -29,12 +29,12 @@ def gelu(x: Array) -> Array:
 
 
 def positions(length: int, width: int) -> Array:
-    """Section 2.1 with the standard exponent, times 0.1 (D11)."""
+    """Section 2.1 with the standard exponent, tlob's 2.4, option 1, and section 4 of iiga-equations."""
     encoding = np.zeros((length, width))
     for pos in range(length):
         for i in range(width):
             angle = pos / 10_000 ** ((i - i % 2) / width)
-            encoding[pos, i] = 0.1 * (math.sin(angle) if i % 2 == 0 else math.cos(angle))
+            encoding[pos, i] = math.sin(angle) if i % 2 == 0 else math.cos(angle)
     return encoding
 
 
@@ -51,15 +51,18 @@ def softmax(x: Array) -> Array:
     return e / e.sum(axis=-1, keepdims=True)
 
 
-def attend(w: Mapping[str, Array], name: str, qkv: list[Array], heads: int) -> tuple[Array, Array]:
-    """Section 2.2, tlob's 3.2 for each head: scores, scaling, softmax, weighted sum, heads side by side, projection."""
+def attend(w: Mapping[str, Array], name: str, qkv: list[Array], heads: int, barred: Array | float = 0.0) -> tuple[Array, Array]:
+    """Section 2.2, tlob's 3.2 for each head: scores, scaling, softmax, weighted sum, heads side by side, projection.
+
+    `barred` is added to the scores, -inf where a query may not look (iiga-equations section 9.2).
+    """
     q, k, v = (linear(w, f"{name}.{letter}", x) for letter, x in zip("qkv", qkv, strict=True))
     size = q.shape[-1] // heads
     outputs, weights = [], []
     for head in range(heads):
         part = slice(head * size, (head + 1) * size)
         scores = q[..., part] @ k[..., part].swapaxes(-1, -2) / math.sqrt(size)
-        weights.append(softmax(scores))
+        weights.append(softmax(scores + barred))
         outputs.append(weights[-1] @ v[..., part])
     return linear(w, f"{name}.out", np.concatenate(outputs, axis=-1)), np.stack(weights, axis=-3)
 
@@ -67,7 +70,7 @@ def attend(w: Mapping[str, Array], name: str, qkv: list[Array], heads: int) -> t
 def forward(w: Mapping[str, Array], config: ViTConfig, image: Array) -> tuple[Array, list[Array]]:
     """One image (28, 28) -> logits (classes,) and each layer's weights (heads, tokens, tokens)."""
     tokens = np.concatenate([w["class_token"][0], linear(w, "embedding", cut(image, config.patch))])
-    x = tokens + positions(len(tokens), config.width)
+    x = tokens + 0.1 * positions(len(tokens), config.width)  # D11
     maps = []
     for i in range(config.layers):
         attended, weights = attend(w, f"layers.{i}.attention", [x, x, x], config.heads)

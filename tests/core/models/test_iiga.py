@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional as F
 
 from core.lecture.initialisation import xavier_bound
 from core.models.iiga import IIGA, IIGAConfig
@@ -34,36 +33,6 @@ def test_forward_equals_numpy(front: str, residual: str) -> None:
         assert list(maps) == ["intra 1", "inter 1", "intra 2", "inter 2"]
         for found, known in zip(maps.values(), expected_maps, strict=True):
             np.testing.assert_allclose(found[row], known, atol=1e-5, rtol=0)
-
-
-def test_intra_rows_are_zero_outside_the_window() -> None:
-    _, maps = unsettled(IIGA, TRACKS)(torch.randn(2, 13, 5), return_attention=True)
-    far = (torch.arange(13)[:, None] - torch.arange(13)[None]).abs() > TRACKS.window
-    for name, weights in maps.items():
-        assert weights.shape == (2, 3, 13, 13)
-        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 3, 13))
-        if name.startswith("intra"):
-            assert bool((weights[:, :, far] == 0).all()) and bool((weights[:, :, ~far] > 0).all())
-        else:
-            assert bool((weights[:, :, far] > 0).all())
-
-
-def test_a_window_of_the_whole_sentence_is_inter_gloss() -> None:
-    """With w >= T the mask forbids nothing: the same as no mask at all, which torch's own attention confirms."""
-    x = torch.randn(1, 9, 5)
-    narrow = unsettled(IIGA, TRACKS)
-    wide = IIGA(replace(TRACKS, window=9)).eval()
-    wide.load_state_dict(narrow.state_dict())
-    wider = IIGA(replace(TRACKS, window=1000)).eval()
-    wider.load_state_dict(narrow.state_dict())
-    torch.testing.assert_close(wide(x), wider(x))
-    assert not torch.allclose(wide(x), narrow(x))
-    layer = wide.layers[0].attention
-    h = torch.randn(1, 9, 24)
-    q, k, v = (layer.split_heads(one(h)) for one in (layer.q, layer.k, layer.v))
-    free = layer.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
-    masked, _ = layer(h, mask=torch.ones(9, 9, dtype=torch.bool))
-    torch.testing.assert_close(masked, free)
 
 
 @pytest.mark.parametrize("config", [TRACKS, FRAMES, replace(TRACKS, track_convolutions=3)], ids=["tracks", "frames", "deep"])

@@ -111,14 +111,6 @@ def test_a_query_with_no_key_gets_zeros_and_harms_nobody(random: torch.Generator
     assert torch.equal(gradient[0, 1], torch.zeros(4))
 
 
-def test_a_wider_inside_keeps_the_width_outside(random: torch.Generator) -> None:
-    layer = MultiHeadAttention(6, 4, inner=24).eval()
-    y, weights = layer(torch.randn(2, 5, 6, generator=random), return_attention=True)
-    assert y.shape == (2, 5, 6)
-    assert weights.shape == (2, 4, 5, 5)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 5))
-
-
 def test_heads_that_do_not_divide_the_width_are_refused() -> None:
     with pytest.raises(ValueError, match="width 10 is not divisible by 3 heads"):
         MultiHeadAttention(10, 3)
