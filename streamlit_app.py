@@ -64,24 +64,24 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def load() -> None:
-    """Import what the first pages need, torch among it, then tell the address: who follows it waits for no import.
+    """Import what the first pages need, compute what they open with, then tell the address: who follows it waits for neither.
 
-    Then, until the first browser comes, compute what pages open with: each is computed for whoever asks for it from then on.
+    A browser that comes before has the rest computed for the page that it asks for alone.
     """
     try:
         for name in FIRST_MODULES:
             import_module(name)
+        import_module("core.service.recordings").record_again()
+        for page in import_module("pages.openings").OPENINGS:
+            if assets.visited():
+                return
+            load_ahead.load_in_turn(assets.opened, [page])
+        # 92 MiB, read again in .1 s by whoever brings another picture: what /see opens with is kept without it
+        import_module("core.vision.sight").sight_reader.cache_clear()
+        freeze_loaded()
+        return_memory()
     finally:
         log_output.tell_address()
-    import_module("core.service.recordings").record_again()
-    for page in import_module("pages.openings").OPENINGS:
-        if assets.visited():
-            return
-        load_ahead.load_in_turn(assets.opened, [page])
-    # 92 MiB, read again in .1 s by whoever brings another picture: what /see opens with is kept without it
-    import_module("core.vision.sight").sight_reader.cache_clear()
-    freeze_loaded()
-    return_memory()
 
 
 def later(module: str, name: str) -> Callable[[Any], Awaitable[Any]]:
