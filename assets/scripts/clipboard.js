@@ -24,16 +24,17 @@ class Paste {
     this.outcome = element("span", "", this.root);
     this.outcome.setAttribute("role", "status");
     this.button.addEventListener("click", () => this.read());
-    this.listen = (event) => this.pasted(event);
-    this.over = (event) => this.labels.choose && event.preventDefault();
-    this.drop = (event) => {
-      this.over(event);
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    const over = (event) => this.labels.choose && event.preventDefault();
+    const drop = (event) => {
+      over(event);
       const file = this.labels.choose && event.dataTransfer?.files[0];
       if (file) this.take(file);
     };
-    document.addEventListener("paste", this.listen);
-    document.addEventListener("dragover", this.over);
-    document.addEventListener("drop", this.drop);
+    document.addEventListener("paste", (event) => this.pasted(event), { signal });
+    document.addEventListener("dragover", over, { signal });
+    document.addEventListener("drop", drop, { signal });
   }
 
   show({ labels }) {
@@ -45,9 +46,7 @@ class Paste {
   }
 
   close() {
-    document.removeEventListener("paste", this.listen);
-    document.removeEventListener("dragover", this.over);
-    document.removeEventListener("drop", this.drop);
+    this.listeners.abort();
     this.root.remove();
   }
 

@@ -14,14 +14,12 @@ from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.sources import MarketSource
 from pages.markets import (
-    call_value,
     live_controls,
     live_model,
     live_scores,
     pane_markets,
     record_switch,
     terminal,
-    watched_feeds,
 )
 from pages.markets.class_names import unknown_market
 from pages.markets.live_controls import TerminalChoices
@@ -43,7 +41,7 @@ def main() -> None:
     if picked is None:
         st.stop()
     source: MarketSource = live_model.told_apart(picked)
-    watched_feeds.watch_only({source.key})
+    live_controls.watch_only({source.key})
 
     def start() -> MarketSession:
         """A session of the chosen source, begun at the moment of the link."""
@@ -86,7 +84,7 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
         if source.kind != "recording" or live_model.chosen() != DEFAULT:
             raise
     shared = MarketSource(kind="recording", name=source.name)
-    watched_feeds.watch_only({shared.key})
+    live_controls.watch_only({shared.key})
     session = hub().watch(viewer, shared.key, lambda: MarketSession(shared.feed(), predictor))
     controls.notice("stale", _("Many are watching: this playback is shared by all, and nobody may stop it."))
     return session
@@ -128,12 +126,12 @@ def _below(session: MarketSession, view: TerminalChoices) -> None:
     def scores() -> None:
         """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
         live_scores.draw_scores(session, view.head, view.zone)
-        call_value.describe_recalibration(session, view.head)
+        live_scores.describe_recalibration(session, view.head)
 
     @st.fragment(run_every=60.0)
     def worth() -> None:
         """Shows the calls and what they are worth, every minute."""
-        call_value.show_calls(session, view.head, view.zone)
+        live_scores.show_calls(session, view.head, view.zone)
 
     with box:
         scores()

@@ -1,7 +1,7 @@
 """The live page's one row of controls: what to watch, how to play it, what to draw. Every choice lives in the URL."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -15,7 +15,7 @@ from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import MarketSettings, SimulatedFeed
 from core.market.feeds.stream_checks import Way, venue_check
-from core.market.hub import kind_of
+from core.market.hub import hub, kind_of
 from core.market.labels import LabelKind
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
@@ -24,12 +24,15 @@ from core.messages import translate
 from pages.markets import recorded_choice
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
+from pages.shared.streamlit_private import tab
 
 FASTEST: Final = "max"
 OPENS_WITH: Final = "binance_spot_btcusdt_2024-08-08"
 """The recording that opens: trades throughout, and a fall of 100 dollars in its first minutes."""
 FIRST_STEPS: Final = 50
 """The horizon that it opens with."""
+WATCHED: Final = "markets:keys"
+"""Session key: the feeds that this visit watches."""
 SHARED: Final = "with"
 """URL parameter: the code of a playback that several viewers share."""
 MAX_LINES: Final = 12
@@ -202,6 +205,14 @@ def simulation_settings(feed: Feed) -> None:
     if wanted != before:
         feed.adjust(wanted)
     st.session_state[f"levers:{feed.key}"] = wanted
+
+
+def watch_only(keys: Iterable[str]) -> None:
+    """Leave every feed that this visit watched until now, except these."""
+    wanted = set(keys)
+    for key in st.session_state.get(WATCHED, set()) - wanted:
+        hub().leave(tab(), key)
+    st.session_state[WATCHED] = wanted
 
 
 def owner() -> str:

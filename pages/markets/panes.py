@@ -16,7 +16,7 @@ from core.market.predictor import Predictor, load_predictor
 from core.market.session import MarketSession
 from core.market.sources import MarketSource
 from core.messages import translate
-from pages.markets import live_controls, pane_markets, terminal, watched_feeds
+from pages.markets import live_controls, pane_markets, terminal
 from pages.markets.live_controls import TerminalChoices
 from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _
@@ -37,7 +37,7 @@ def main() -> None:
         controls.error_box(str(error))
         st.stop()
     _open_pressed(sources)
-    watched_feeds.watch_only({source.key for source in sources})
+    live_controls.watch_only({source.key for source in sources})
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="livebar")
     with bar:
         st.title(_("Several markets"), anchor=False, width="content")

@@ -1,7 +1,7 @@
 """The live page's screen as one component: its words, its choices and the address of its stream (drawn by terminal.js)."""
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from statistics import StatisticsError
 from typing import Any, Final
@@ -20,27 +20,17 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
-from pages.markets import call_value, live_scores, reasons_labels, stream_route
+from pages.markets import live_scores, reasons_labels, stream_route
+from pages.markets.class_names import class_names
 from pages.markets.live_controls import TerminalChoices
 from pages.shared import assets, controls, permissions
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, duration, number, regional
 
-TONES: Final[Mapping[Status, str]] = {
-    Status.LIVE: "good",
-    Status.REPLAYING: "good",
-    Status.SIMULATING: "good",
-    Status.CONNECTING: "warning",
-    Status.WARMING: "warning",
-    Status.RECONNECTING: "warning",
-    Status.INTERRUPTED: "warning",
-    Status.STALE: "warning",
-    Status.STALLED: "warning",
-    Status.FAILED: "bad",
-}
+GOOD: Final = (Status.LIVE, Status.REPLAYING, Status.SIMULATING)
+WAITING: Final = (Status.CONNECTING, Status.WARMING, Status.RECONNECTING, Status.INTERRUPTED, Status.STALE, Status.STALLED)
+TONES: Final = dict.fromkeys(GOOD, "good") | dict.fromkeys(WAITING, "warning") | {Status.FAILED: "bad"}
 """Colours of the statuses; one that is not here is plain."""
-
-
 WRONG: Final = PALETTE["wrong"]
 """Wrong calls: told from right ones by hue and lightness, under every common colour blindness too."""
 NOTICE: Final = (
@@ -85,7 +75,7 @@ def draw_terminal(
     config = configuration(session, choices) | {
         "venue": venue,
         "address": _address(session, viewer, f"{key}:ticket"),
-        "fee": call_value.fee_chosen(),
+        "fee": live_scores.fee_chosen(),
         "presenting": controls.presenting(),
     }
 
@@ -119,7 +109,7 @@ def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str,
         "states": [states[status].replace("{whole}", str(predictor.window)) for status in STATUSES],
         "statusNames": [status.value for status in STATUSES],
         "tones": [TONES.get(status, "plain") for status in STATUSES],
-        "classes": [_("Down"), _("Stationary"), _("Up")],
+        "classes": list(class_names().values()),
         "arrows": ["▼", "■", "▲"],
         "labels": _labels(names[choices.head])
         | {"held": _held_out(predictor, choices.head), "reasonsMeasured": reasons_labels.measured(session, choices.head)},

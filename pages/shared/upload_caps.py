@@ -18,8 +18,7 @@ from starlette.types import Message as ReceivedMessage
 
 from core.messages import Message, compose, translate
 from core.service.access import requester_of
-from core.service.limits import MIB, SOCKETS
-from core.service.uploads import UploadCaps
+from core.service.limits import MIB, SOCKETS, UploadCaps
 from core.store import Holder
 from pages.shared import controls, permissions, service_routes, streamlit_private
 

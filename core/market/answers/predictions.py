@@ -1,6 +1,6 @@
 """A checkpoint's answers at every row of a file and their scores, for `evaluate tlob` and cards."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,26 +144,14 @@ def evaluate(
     Raises:
         BookError: where no stretch without a gap is long enough for a window and the longest horizon.
     """
-    heads = list(range(len(predictor.heads)))
-    predicted = predict_scorable(predictor, rows, market, first=first, heads=heads, progress=progress)
+    heads = range(len(predictor.heads))
+    require_scorable(predictor, rows, heads, first)
+    predicted = predict_rows(predictor, rows, market, first=first, progress=progress)
     return [HeadResult(head=predictor.heads[h], call=market.rules[h].kind, scores=predicted.of_head(h).score()) for h in heads]
 
 
-def predict_scorable(
-    predictor: Predictor,
-    rows: BookRows,
-    market: MarketCard,
-    *,
-    first: int,
-    heads: list[int],
-    every: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-) -> RowPredictions:
-    """Predict as `evaluate` does, for every head.
-
-    Raises:
-        BookError: where no row could be scored for the heads asked for.
-    """
+def require_scorable(predictor: Predictor, rows: BookRows, heads: Iterable[int], first: int = 0) -> None:
+    """Raises a `BookError` where no row from `first` on could be scored for these heads."""
     stretches = segments(rows.timestamps)
     longest = max(predictor.heads[h][1] for h in heads)
     if not any(s.stop - max(s.start, first - predictor.window + 1) >= predictor.window + longest for s in stretches):
@@ -175,4 +163,3 @@ def predict_scorable(
             window=predictor.window,
             longest=longest,
         )
-    return predict_rows(predictor, rows, market, first=first, every=every, progress=progress)

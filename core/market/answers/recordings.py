@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.market.answers.naive import CALLERS, momentum_calls, naive_answers
-from core.market.answers.predictions import RowPredictions, predict_rows, predict_scorable
+from core.market.answers.predictions import RowPredictions, predict_rows, require_scorable
 from core.market.answers.recalibration import Thresholds, recalibrate_file
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.answers.value import call_value
@@ -153,7 +153,8 @@ def score_day(
         return progress and (lambda done, total: progress(place * total + done, len(models) * total))
 
     index = reference.head(*by.head)
-    predicted = predict_scorable(reference, rows, entry, first=first, every=by.every, heads=[index], progress=report(0))
+    require_scorable(reference, rows, [index], first)
+    predicted = predict_rows(reference, rows, entry, first=first, every=by.every, progress=report(0))
     truth, momentum, alpha = predicted.truth[:, index], predicted.momentum[:, index], entry.alphas[index]
     answers, about = {first_name: predicted.answers(index)}, dict[str, Any](call=entry.rules[index].kind)
     if by.thresholds is None:

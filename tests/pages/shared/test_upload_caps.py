@@ -7,8 +7,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from streamlit.testing.v1 import AppTest
 
-from core.service.limits import Limit
-from core.service.uploads import UploadCaps
+from core.service.limits import Limit, UploadCaps
 from pages.shared import streamlit_private, upload_caps
 from pages.shared.upload_caps import UploadCheck
 from tests.test_docs import ROOT
