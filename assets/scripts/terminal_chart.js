@@ -77,8 +77,9 @@ export class Chart {
     const before = this.config;
     Object.assign(this, { config, format });
     const { colours, heads, head, labels } = config;
-    this.ask.applyOptions({ color: colours.down });
-    this.bid.applyOptions({ color: colours.up });
+    // Bars stand in place of the best prices' lines, which keep the scale.
+    this.ask.applyOptions({ color: config.bars ? "transparent" : colours.down, title: "" });
+    this.bid.applyOptions({ color: config.bars ? "transparent" : colours.up });
     this.stale = true;
     for (const [index, series] of this.signals) if (!heads.includes(index)) this.chart.removeSeries(series) ?? this.signals.delete(index);
     const { LineSeries } = this.charts;
@@ -101,7 +102,7 @@ export class Chart {
     for (const series of [this.zero, ...this.signals.values()]) series.applyOptions(fixed((value) => format.number(value, 2)));
     this.delta.applyOptions(fixed((value) => format.short(value)));
     this.shareHeight();
-    this.paneTitles = [labels.pricePane, labels.signalPane, labels.deltaPane];
+    this.paneTitles = [labels.pricePane, labels.signalPane, config.cumulative ? labels.cumulativePane : labels.deltaPane];
     this.ink = null;
   }
 
@@ -163,7 +164,7 @@ export class Chart {
   clear() {
     for (const series of [this.bid, this.ask, this.zero, this.delta, ...this.signals.values()]) series.setData([]);
     Object.assign(this, { count: 0, last: undefined, lastPredicted: undefined, prices: null, deltas: null, scale: null });
-    Object.assign(this, { traded: new Map(), bins: [], shown: [], deltaBars: null, pointer: null, follow: true, byHand: false });
+    Object.assign(this, { traded: new Map(), bins: [], priceBars: [], shown: [], deltaBars: null, pointer: null, follow: true, byHand: false });
     this.depth.forget();
     this.drawLines();
     this.tell.pointed(null);
@@ -180,12 +181,17 @@ export class Chart {
     const rows = this.store.between(from, to);
     this.column = Math.max(250, Math.ceil((to - from) / 240 / 250) * 250);
     const traded = this.store.tradesBetween(from, to);
-    this.deltaBars = data.volumeDelta(traded, this.column);
+    const { cumulative, smallest, bars } = this.config;
+    const { trades } = this.store;
+    this.deltaBars = cumulative
+      ? data.cumulativeDelta(trades, this.store.holes, from, Math.min(to, this.store.newest.time), this.column)
+      : data.volumeDelta(traded, this.column);
+    this.priceBars = bars ? data.priceBars(this.store.between(from - (from % (1000 * bars)), to), bars) : [];
     const [low, high] = priceRange(rows, this.store) ?? [0, 1];
     this.prices = data.steady(this.prices, low, high, 0.6);
     this.deltas = data.steady(this.deltas, Math.min(0, ...this.deltaBars.y), Math.max(0, ...this.deltaBars.y), 0.3);
     this.dot = this.store.tick * data.niceStep(DOT / (this.perPrice ?? Infinity) / this.store.tick);
-    this.bins = data.binTrades(traded.filter(({ size }) => size >= this.config.smallest), this.column, this.dot);
+    this.bins = data.binTrades(traded.filter(({ size }) => size >= smallest), this.column, this.dot);
     this.traded = data.tradedByRow(traded, this.tick);
     this.shown = rows;
     this.stale = false;
@@ -450,8 +456,22 @@ export class Chart {
     const frame = this.store.rows.length ? this.frame(mediaSize) : null;
     if (!frame) return;
     if (!this.hidden.has("light")) this.light.paint(pen, frame, this, this.depth.place?.unit ?? this.tick);
+    this.paintBars(pen, frame);
     if (!this.hidden.has("trades")) this.paintTrades(pen, frame);
     this.paintCalls(pen, frame);
+  }
+
+  // A body from open to close, a wick from high to low.
+  paintBars(pen, { at, y }) {
+    const { colours } = this.config;
+    for (const { from, until, open, high, low, close } of this.priceBars) {
+      const [left, right] = [at(from), at(until)];
+      const wide = Math.max(2, 0.7 * (right - left));
+      const middle = (left + right) / 2;
+      pen.fillStyle = close < open ? colours.down : colours.up;
+      pen.fillRect(middle - 0.5, y(high), 1, Math.max(1, y(low) - y(high)));
+      pen.fillRect(middle - wide / 2, y(Math.max(open, close)), wide, Math.max(1, Math.abs(y(open) - y(close))));
+    }
   }
 
   paintTrades(pen, { at, y }) {
@@ -530,8 +550,8 @@ function signal(row, head) {
 
 // Prices to show: where the market was, and as far into the book as the view is high, or to its tenth level where no more is known.
 function priceRange(rows, { fine }) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const { levels } of rows) [low, high] = [Math.min(low, levels[2]), Math.max(high, levels[0])];
+  const low = Math.min(...rows.map(({ levels }) => levels[2]));
+  const high = Math.max(...rows.map(({ levels }) => levels[0]));
   const newest = rows.at(-1);
   if (!newest) return undefined;
   if (fine && newest.bands) {

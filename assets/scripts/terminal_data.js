@@ -150,6 +150,13 @@ export class MarketData {
     return i;
   }
 
+  // Stretches {from, until} without rows, and those in which trades were not followed.
+  get holes() {
+    const { rows } = this;
+    const gaps = rows.slice(1).flatMap((row, i) => (apart(rows[i], row) ? [{ from: rows[i].time, until: row.time }] : []));
+    return [...gaps, ...this.breaks].sort((a, b) => a.from - b.from);
+  }
+
   // Bought less sold size since the first whole second of the newest stretch: what a jump, a gap or a break left out is no part of it.
   flow() {
     const begin = Math.max(this.rows[this.stretch].time, this.breaks.at(-1)?.until ?? 0);
@@ -267,6 +274,40 @@ export function volumeDelta(trades, column) {
   }
   const x = [...sums.keys()].sort((a, b) => a - b);
   return { x, y: x.map((time) => sums.get(time).of) };
+}
+
+// Bought less sold size at the end of each time column, summed since the last hole; what was traded in a hole is no part of it.
+export function cumulativeDelta(trades, holes, from, to, column) {
+  const begin = holes.reduce((last, { until }) => (until <= from ? Math.max(last, until) : last), -Infinity);
+  const later = holes.filter(({ until }) => until > begin);
+  const outside = ({ time }) => time > begin && time <= to && !later.some((hole) => hole.from < time && time <= hole.until);
+  const kept = trades.filter(outside).sort((a, b) => a.time - b.time);
+  const [x, y] = [[], []];
+  let [sum, next, passed] = [0, 0, 0];
+  const pass = (time) => {
+    for (; passed < later.length && later[passed].from < time; passed++) sum = 0;
+  };
+  for (let start = Math.floor(from / column) * column; start <= to; start += column) {
+    for (; next < kept.length && kept[next].time < start + column; next++) {
+      pass(kept[next].time);
+      sum += kept[next].side * kept[next].size;
+    }
+    pass(start + column);
+    x.push(start + column / 2);
+    y.push(sum);
+  }
+  return { x, y };
+}
+
+// Open, high, low and close of the mid over so many seconds each, none across a gap.
+export function priceBars(rows, seconds) {
+  const made = [];
+  for (const { time, mid } of rows) {
+    const [span, last] = [Math.floor(time / (1000 * seconds)), made.at(-1)];
+    if (last?.span !== span || time - last.until > STEP_MS) made.push({ span, from: time, until: time, open: mid, high: mid, low: mid, close: mid });
+    else Object.assign(last, { until: time, high: Math.max(last.high, mid), low: Math.min(last.low, mid), close: mid });
+  }
+  return made;
 }
 
 // Size bid less size asked over the ten levels, as a share of both.

@@ -49,7 +49,9 @@ class TerminalChoices:
         head: index of the chosen label and horizon. heads: indices of that label's horizons, nearest first.
         span: seconds drawn while following the newest row.
         zone: "UTC" or a name of the browser's time zone.
-        smallest, resting: size of the smallest trade, and of the smallest resting size, drawn.
+        bars: seconds of a price bar; 0 for the best prices at every step. smallest, resting: size of the smallest trade, and of
+            the smallest resting size, drawn.
+        cumulative: whether the volume delta is summed since the last gap.
         lines: prices of the reader's own lines. minimap: outline of a whole recording, see `RecordingFeed.outline`.
         small: whether it is one pane of several.
     """
@@ -58,8 +60,10 @@ class TerminalChoices:
     heads: tuple[int, ...]
     span: int
     zone: str
+    bars: int = 0
     smallest: float = 0.0
     resting: float = 0.0
+    cumulative: bool = False
     lines: tuple[float, ...] = ()
     minimap: dict[str, Any] | None = None
     small: bool = False
@@ -247,19 +251,27 @@ def pick_head(predictor: Predictor) -> tuple[int, tuple[int, ...]]:
 def pick_view(head: int, heads: tuple[int, ...], feed: object) -> TerminalChoices:
     """Asks in a popover what is drawn and how."""
     spans = {str(seconds): duration(seconds) for seconds in (30, 60, 120, 300, 600, 1200)}
+    spans_of_bars = {
+        "0": _("best bid and ask").capitalize(),
+        **{str(n): _("Bars of {span}").format(span=duration(n)) for n in (5, 15, 60)},
+    }
     zones = {"UTC": "UTC", "local": _("My time zone")}
     with st.popover(_("View"), icon=":material/tune:", width="content"):
         span = int(url_state.choice(st.selectbox, _("History"), spans, key="span", default="120"))
+        bars = int(url_state.choice(st.selectbox, _("Price as"), spans_of_bars, key="bars"))
         smallest = url_state.number_input(_("Smallest trade drawn"), 0.0, 1e9, key="least", default=0.0, format="%g")
         resting = url_state.number_input(_("Smallest resting size drawn"), 0.0, 1e9, key="rest", default=0.0, format="%g")
+        cumulative = st.toggle(_("Bought less sold, summed since the last gap"), key="cumulative", bind="query-params")
         zone = url_state.choice(st.selectbox, _("Times in"), zones, key="zone")
     return TerminalChoices(
         head=head,
         heads=heads,
         span=span,
         zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
+        bars=bars,
         smallest=smallest,
         resting=resting,
+        cumulative=cumulative,
         lines=lines(),
         minimap=feed.outline(MINIMAP_POINTS) if isinstance(feed, RecordingFeed) else None,
     )

@@ -205,6 +205,7 @@ def _chart_labels() -> dict[str, str]:
         "pricePane": _("Price and resting size"),
         "signalPane": _("P(up) - P(down)"),
         "deltaPane": _("Volume delta: bought less sold"),
+        "cumulativePane": _("Bought less sold, summed since the last gap"),
         "unknown": _("Depth not known"),
         "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send. L fits it anew."),
         "bin": _("bought {bought}, sold {sold}, {count} trades"),

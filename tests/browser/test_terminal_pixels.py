@@ -162,6 +162,9 @@ def test_eight_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_e
     assert shown["empty"] == [] and shown["beforeTheFirst"] == [0, 0, 0]
     shown = screen.evaluate("config => look.configure(config)", other.configuration(head=3))  # another horizon
     assert shown["empty"] == []
+    bars = other.configuration(bars=15, cumulative=True)
+    shown = screen.evaluate("config => look.configure(config)", bars)
+    assert shown["empty"] == [] and shown["overGaps"] == [0, 0, 0]
 
     scale = "() => { const s = document.querySelector('.terminal').terminal.chart.chart.priceScale('right', 0);"
     scale += " const { from, to } = s.getVisibleRange(); return [from, to, s.options().autoScale]; }"

@@ -94,6 +94,21 @@ test("a gap has room on the time axis, a long one no more than ten seconds", () 
   assert.equal(store.slotAt(1_800_000), 5); // within what is not drawn: at its end
 });
 
+test("the summed delta begins at 0 after every hole, and leaves out what was traded in one", () => {
+  const holes = [{ from: 1_000, until: 3_000 }, { from: 6_100, until: 6_200 }];
+  const trades = [[500, 1], [900, 2], [2_000, 50], [3_500, 4], [5_200, -1], [6_050, 8], [6_150, 70], [6_900, 16]];
+  const sums = (from, to) => lib.cumulativeDelta(trades.map(([time, size]) => ({ time, size: Math.abs(size), side: Math.sign(size) })), holes, from, to, 1_000).y;
+  assert.deepEqual(sums(0, 7_500), [3, 0, 0, 4, 4, 3, 16, 16]);
+  assert.deepEqual(sums(4_000, 5_999), [4, 3]); // of what came before the view, too
+});
+
+test("a price bar holds the mids of its span, and none across a gap", () => {
+  const mids = [5, 7, 6, 4, 9, 8, 3];
+  const rows = [4_500, 4_750, 5_000, 5_250, 5_500, 7_000, 7_250].map((time, i) => ({ time, mid: mids[i] }));
+  const bars = lib.priceBars(rows, 5).map(({ from, until, open, high, low, close }) => [from, until, open, high, low, close]);
+  assert.deepEqual(bars, [[4_500, 4_750, 5, 7, 5, 7], [5_000, 5_500, 6, 9, 4, 9], [7_000, 7_250, 8, 8, 3, 3]]);
+});
+
 test("a book's rows come from its bands where a row holds whole ones, else from its ten levels", () => {
   const levels = Array(40).fill(0);
   for (let i = 0; i < 10; i++) levels.splice(4 * i, 4, 10.5 + i, 1, 10 - i, 2);
@@ -117,6 +132,7 @@ test("the tape shows a break between what was traded before it and after, and th
   assert.deepEqual(store.tape(9).map(({ size, until }) => size ?? until), [5, 4, 3, 2_000, 2, 1]);
   assert.deepEqual(store.tape(4).map(({ size, until }) => size ?? until), [5, 4, 3, 2_000]);
   assert.deepEqual(store.tape(9, 3).map(({ size, until }) => size ?? until), [5, 4, 3, 2_000]);
+  assert.deepEqual(store.holes.map(({ from, until }) => [from, until]), [[500, 2_000], [1_000, 9_000]]);
   store.rows = [250, 500, 750, 1_000].map((time) => ({ time }));
   assert.deepEqual(store.flow(), { since: 2_000, trades: 2, delta: 9 });
   store.breaks = [{ from: 4_000, until: 5_000 }]; // nothing was traded since
