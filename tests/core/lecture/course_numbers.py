@@ -158,18 +158,11 @@ def _metrics() -> Numbers:
 
 
 _OF: Final[dict[str, Callable[[], Numbers]]] = {
-    "recurrent": _recurrent,
-    "attention": _attention,
-    "heads": _heads,
-    "permutation": _permutation,
-    "positions": _positions,
-    "norms": _norms,
-    "transformer": _transformer,
-    "backprop": _backprop,
-    "optimisers": _optimisers,
-    "cost": _cost,
-    "ctc": _ctc,
-    "metrics": _metrics,
+    one.__name__.removeprefix("_"): one
+    for one in (
+        *(_recurrent, _attention, _heads, _permutation, _positions, _norms),
+        *(_transformer, _backprop, _optimisers, _cost, _ctc, _metrics),
+    )
 }
 
 

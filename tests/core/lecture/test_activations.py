@@ -1,6 +1,7 @@
 """Written activations and derivatives against PyTorch's and autograd."""
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -24,6 +25,11 @@ def test_value_and_derivative() -> None:
         y = THEIRS[name](x)
         torch.testing.assert_close(value(X), y.detach(), atol=1e-12, rtol=1e-12)
         torch.testing.assert_close(derivative(X), torch.autograd.grad(y.sum(), x)[0], atol=1e-12, rtol=1e-10)
+
+
+def test_the_reports_gelu_is_off_by_less_than_a_thousandth_and_most_around_two() -> None:
+    gap = (a.gelu_derivative(X) - a.gelu_tanh_derivative(X)).abs()
+    assert gap.max() < 1e-3 and float(X[gap.argmax()].abs()) == pytest.approx(2, abs=0.1)
 
 
 def test_curves_are_the_values_over_the_axis() -> None:

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from core.lecture import norms as n
 from core.nn import BiN
+from pages.shared.language import prose_section
 
 X = n.example_batch()
 ACROSS = X.transpose(1, 2)
@@ -93,6 +94,7 @@ def test_dropout_is_pytorchs_with_the_same_draws() -> None:
     assert n.dropout(x, 0.0, draws).equal(x)
     with pytest.raises(ValueError, match="must be 0 or more and below 1"):
         n.dropout(x, 1.0, draws)
+    assert "PyTorch's `nn.Dropout(p)`, p is the probability of dropping" in prose_section("learn_norms", "dropout")
 
 
 def test_dropout_keeps_the_expectation() -> None:

@@ -7,7 +7,6 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional as F
 
 from core.lecture import (
     attention_steps,
@@ -151,28 +150,12 @@ def test_adamw_arrives_sooner_in_the_bowl_and_beside_the_minimum_elsewhere() -> 
 def test_scaling_a_token_leaves_layer_norms_output_and_divides_its_gradient() -> None:
     generator = torch.Generator().manual_seed(0)
     x, upstream = (torch.randn(4, 8, generator=generator, dtype=torch.float64) for _ in range(2))
-    gamma = torch.ones(8, dtype=torch.float64)
-
-    def gradient(at: torch.Tensor) -> torch.Tensor:
-        leaf = at.clone().requires_grad_()
-        return torch.autograd.grad(torch.nn.functional.layer_norm(leaf, (8,), gamma), leaf, upstream)[0]
-
-    torch.testing.assert_close(norms.layer_norm(3 * x), norms.layer_norm(x), atol=1e-4, rtol=0)
-    torch.testing.assert_close(norms.layer_norm(x + 3), norms.layer_norm(x))
-    written = gradients.layer_norm_gradient(x, gamma, upstream)[0]
-    torch.testing.assert_close(gradient(3 * x), written / 3, atol=1e-4, rtol=0)
-    torch.testing.assert_close(gradient(x + 3), written)
-    assert (gradient(3 * x) - written).abs().max() > 0.1
-
-
-def test_dropouts_p_is_the_probability_of_keeping_here_and_of_dropping_in_pytorch() -> None:
-    draws = torch.rand(1000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    ours = norms.dropout(torch.ones(1000, dtype=torch.float64), 0.3, draws)
-    assert set(ours.tolist()) == {0.0, 1 / 0.7}
-    torch.manual_seed(0)
-    theirs = torch.nn.Dropout(0.3)(torch.ones(1000, dtype=torch.float64))
-    torch.testing.assert_close(theirs.max(), ours.max())
-    assert "PyTorch's `nn.Dropout(p)`, p is the probability of dropping" in passage("norms", "dropout")
+    by_x = gradients.layer_norm_gradient(x, torch.ones(8), upstream)[0]
+    for moved, factor, apart in ((3 * x, 1 / 3, 1e-4), (x + 3, 1, 1e-7)):
+        torch.testing.assert_close(norms.layer_norm(moved), norms.layer_norm(x), atol=apart, rtol=0)
+        by_moved = gradients.layer_norm_gradient(moved, torch.ones(8), upstream)[0]
+        torch.testing.assert_close(by_moved, factor * by_x, atol=apart, rtol=0)
+    assert by_x.abs().max() > 0.1
 
 
 def examples(part: Part) -> Any:
@@ -209,12 +192,3 @@ def test_what_the_passages_say_holds_at_every_end_of_the_dials(part: Part) -> No
             assert (one.inner["dS"][weights == 0] == 0).all()
         if part == "multi_head":
             np.testing.assert_allclose(by["b_k"], 0, atol=1e-12, err_msg=str(state))
-
-
-def test_the_reports_gelu_is_off_by_less_than_a_thousandth_and_most_around_two() -> None:
-    x = torch.linspace(-4, 4, 8001, dtype=torch.float64, requires_grad=True)
-    slope = torch.autograd.grad(F.gelu(x, approximate="tanh").sum(), x)[0]
-    normal = torch.distributions.Normal(0.0, 1.0)
-    at = x.detach()
-    gap = (slope - normal.cdf(at) - at * normal.log_prob(at).exp()).abs()
-    assert gap.max() < 1e-3 and float(at[gap.argmax()].abs()) == pytest.approx(2, abs=0.1)
