@@ -121,13 +121,6 @@ def test_without_the_skip_only_paths_through_every_blank_count():
     assert without.unfinished_log_probability > without.log_probability  # section 11.7 counts what never finished
 
 
-def test_without_repeats_or_two_labels_the_skip_changes_nothing():
-    log_probabilities = ctc.log_softmax(np.random.default_rng(4).normal(0, 1, (7, 3)))
-    for target in ([], [2], [2, 2], [1, 1, 1]):
-        one, other = (ctc.lattice(log_probabilities, target, skip=skip) for skip in (True, False))
-        assert one.loss == pytest.approx(other.loss)
-
-
 def test_too_few_frames_are_refused_in_one_sentence():
     frames = ctc.log_softmax(np.zeros((3, 4)))
     with pytest.raises(ctc.CTCError, match="3 labels and 1 repeats next to each other need 4 frames, and there are 3"):

@@ -1,5 +1,6 @@
 """The lab's problems: columns that lose nothing, edits that read back, collapse in two steps."""
 
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -10,22 +11,16 @@ from core.signs.decoding import greedy
 
 
 @pytest.mark.parametrize("fill", get_args(ctc_lab.Fill))
-@pytest.mark.parametrize("target", ["", "A", "A A B", "A B C D E F G H I J K L"])
-def test_every_made_problem_is_sound(fill, target):
-    found = ctc_lab.made(target.split(), 24, fill, seed=3)
-    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
-    assert [found.names[label] for label in found.target] == target.split()
-    assert np.isfinite(found.lattice().loss)
-
-
-@pytest.mark.parametrize("fill", ["follow", "peaks", "random"])
-@pytest.mark.parametrize("target", ["", "A", "A B", "A B C D E F G H I J K L"])
-def test_the_tables_three_decimals_are_what_is_computed(fill, target):
+@pytest.mark.parametrize("target", ["", "A", "A B", "A A B", "A B C D E F G H I J K L"])
+def test_every_made_problem_is_sound_and_the_tables_three_decimals_are_what_is_computed(fill, target):
     made = ctc_lab.made(target.split(), 24, fill, seed=3)
-    shown = ctc_lab.Problem(names=made.names, target=made.target, probabilities=np.round(made.probabilities, 3))
-    np.testing.assert_allclose(shown.probabilities, made.probabilities, atol=1e-12)
-    assert (shown.probabilities > 0).all()
-    assert shown.lattice().loss == pytest.approx(made.lattice().loss, abs=1e-9)
+    np.testing.assert_allclose(made.probabilities.sum(axis=1), 1)
+    assert [made.names[label] for label in made.target] == target.split()
+    assert np.isfinite(made.lattice().loss) and (made.probabilities > 0).all()
+    if fill != "even":
+        shown = replace(made, probabilities=np.round(made.probabilities, 3))
+        np.testing.assert_allclose(shown.probabilities, made.probabilities, atol=1e-12)
+        assert shown.lattice().loss == pytest.approx(made.lattice().loss, abs=1e-9)
 
 
 @pytest.mark.parametrize("fill", ["follow", "peaks"])
@@ -51,11 +46,6 @@ def test_cutting_a_clip_down_to_a_target_changes_neither_loss_nor_gradient():
         ctc_lab.of_clip(whole, names, ["X"])
     with pytest.raises(ValueError, match="does not know ∅"):
         ctc_lab.of_clip(whole, names, ["∅"])
-
-
-def test_weights_are_brought_to_rows_that_sum_to_one():
-    found = ctc_lab.normalised(np.array([[1.0, 1.0, 2.0], [0.0, 0.5, 0.0]]))
-    np.testing.assert_allclose(found, [[0.25, 0.25, 0.5], [0, 1, 0]])
 
 
 def test_the_two_steps_of_collapsing():

@@ -10,6 +10,7 @@ import torch
 
 from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
+from core.signs.ctc_lab import collapsed
 from core.signs.recogniser import Recogniser, load_recogniser
 from core.signs.tracks import FEATURES, POOLED, Scale, features, normalised
 
@@ -46,6 +47,8 @@ def test_frames_in_probabilities_out(folder: Path) -> None:
     assert answer.log_probabilities.shape == (70, 4)
     np.testing.assert_allclose(np.exp(answer.log_probabilities).sum(axis=1), 1, rtol=1e-5)
     assert {name: maps.shape for name, maps in answer.attention.items()} == {"intra 1": (2, 70, 70), "inter 1": (2, 70, 70)}
+    assert collapsed(answer.path)[1] == list(answer.greedy) == recogniser.greedy(answer.log_probabilities)
+    assert answer.seconds.tolist() == [step / 8 for step in range(70)] and answer.took_s > 0
     with torch.no_grad():  # in one piece, where the recogniser takes 64 frames at a time
         whole = recogniser.model(torch.from_numpy(clip)[None].to(recogniser.placement.device)).cpu()
     np.testing.assert_allclose(answer.log_probabilities, whole[0].log_softmax(-1).numpy(), atol=1e-5)

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.lecture import backprop, norms, optimisers
+from core.lecture import backprop, optimisers
 from core.lecture.date_reader import DateReader
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
@@ -73,12 +73,6 @@ def test_the_cards_numbers_are_on_the_page() -> None:
 
 
 # -- numbers on the other pages -----------------------------------------------------------------------------------------------
-
-
-def test_the_cell_on_the_norms_page_is_the_norms() -> None:
-    study = norms.normalise_example("bin", level=3.0)
-    latex = " ".join(one.value for one in page("norms", norm="bin").latex)
-    assert f"{study.after[1, 5, 2]:.3f}" in latex
 
 
 def test_the_step_on_the_optimisers_page_is_the_walks() -> None:

@@ -59,11 +59,6 @@ def test_buttons_change_the_order_and_the_link(notebook_code: Callable[[], str])
     assert "ORDER = [0, 1, 2, 3, 4]" in notebook_code()
 
 
-def test_an_order_of_thousands_of_digits_in_the_link_is_the_default(notebook_code: Callable[[], str]) -> None:
-    app = open_page(PAGE, order="9" * 4_400 + ",1,2,3,4", seed="inf")
-    assert "ORDER = [" in notebook_code() and not app.error
-
-
 def test_other_words_get_an_order_of_their_own() -> None:
     app = open_page(PAGE, order="2,1,3,4,5")
     app.text_input(key="typed").set_value("only three words")

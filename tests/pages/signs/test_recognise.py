@@ -1,7 +1,6 @@
 """The recognition page by Streamlit's own test runner, with two tiny untrained IIGAs."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -177,19 +176,6 @@ def test_a_start_after_the_end_takes_the_answer_away():
     app.number_input(key="start").set_value(50.0).run()
     assert app.error
     assert "Frames" not in stats(app)
-
-
-def test_a_gloss_that_is_unsure_gets_no_place_in_the_answer(models):
-    recogniser = load_recogniser(DIGITS, folder=models)
-    probabilities = np.full((16, 11), 0.001)
-    probabilities[:, 0] = 0.99
-    probabilities[4:9, [0, 3]] = 0.401, 0.59
-    seen = recogniser.answer(np.zeros((16, 32, 32, 3), np.uint8))
-    table = np.log(probabilities).astype(np.float32)
-    seen = replace(seen, log_probabilities=table, least_probability=0.8)
-    assert seen.greedy == ()
-    assert [(gloss, round(probability, 2)) for gloss, probability in seen.doubtful] == [("2", 0.59)]
-    assert replace(seen, least_probability=0.5).greedy == ("2",)
 
 
 def test_a_picture_is_a_clip_that_holds_it():
