@@ -2,7 +2,7 @@
 //
 // Space and Page down go on view by view (over a question to its answer) and stop by stop, Page up goes back, arrows turn the view's
 // dial, Esc leaves. The address holds the view and its dial, and a view is drawn from these and the hands that were counted.
-import { element } from "../../attention_light/scripts/dom.js";
+import { element, typing } from "../../attention_light/scripts/dom.js";
 import { keep, keepInAddress, kept } from "./kept.js";
 import { mounted } from "./mounted.js";
 
@@ -313,8 +313,6 @@ class Stage {
     });
   }
 }
-
-const typing = (target) => target.isContentEditable || Boolean(target.matches?.('textarea, select, input:not([type="radio"], [type="checkbox"], [type="range"], [type="button"])'));
 
 const share = (value, locale) => new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 2 }).format(value);
 

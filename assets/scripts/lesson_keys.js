@@ -1,6 +1,5 @@
 // The key of a lesson: R reveals the answer.
-const typing = (element) =>
-  element.isContentEditable || element.matches?.('textarea, select, input:not([type="radio"]):not([type="checkbox"]):not([type="range"])');
+import { typing } from "../../attention_light/scripts/dom.js";
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !event.isTrusted) return;

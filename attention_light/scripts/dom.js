@@ -1,4 +1,4 @@
-// Elements, sentences, and files to take away.
+// Elements, sentences, files to take away, and whether a key is typed text.
 
 export function element(tag, name, parent) {
   const made = document.createElement(tag);
@@ -18,4 +18,9 @@ export function save(blob, name) {
 // A template's {names} replaced by their values.
 export function fillIn(template, values) {
   return template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+// Whether what is pressed here is text.
+export function typing(target) {
+  return target.isContentEditable || Boolean(target.matches?.('textarea, select, input:not([type="radio"], [type="checkbox"], [type="range"], [type="button"])'));
 }

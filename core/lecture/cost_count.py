@@ -153,12 +153,12 @@ def count(config: AttentionConfig, tokens: int) -> CountedCost:
     return CountedCost(rows=rows, macs=whole, maps=sum(one.numel() for one in maps.values()))
 
 
-def iiga_split(c: IIGAConfig, frames: int, batch: int = 1) -> dict[str, int]:
-    """MACs of the convolutions, of the attention layers and of the decoder, for a batch (iiga-equations section 14.3)."""
+def iiga_split(c: IIGAConfig, frames: int) -> dict[str, int]:
+    """MACs of the convolutions, of the attention layers and of the decoder (iiga-equations section 14.3)."""
     whole = count(c, frames)
     front = sum(row.macs for row in whole.rows if row.module.startswith("front"))
     decoder = sum(row.macs for row in whole.rows if row.module == "decoder")
-    return {"cnn": batch * front, "transformer": batch * (whole.macs - front - decoder), "decoder": batch * decoder}
+    return {"cnn": front, "transformer": whole.macs - front - decoder, "decoder": decoder}
 
 
 @cache

@@ -92,29 +92,19 @@ class DateReader:
         """The network, where it computes now."""
         return self.placement.model
 
-    def source(self, text: str) -> tuple[str, list[int]]:
-        """The normalised text and its symbols.
-
-        Raises:
-            ReadingError: for an empty text or one that is too long.
-        """
-        plain = dates.normalise(text)
-        if not plain:
-            raise ReadingError("the text is empty: type a date, such as 3 de mayo de 1979")
-        if len(plain) > self.model.config.length:
-            raise ReadingError(
-                "the text has {count} characters: at most {most} are read", count=len(plain), most=self.model.config.length
-            )
-        return plain, dates.encode_text(plain)
-
     @falls_back
     def read(self, text: str) -> DateReading:
         """Decode greedily, keeping maps and probabilities.
 
         Raises:
-            ReadingError: as `source`.
+            ReadingError: for an empty text or one that is too long.
         """
-        plain, symbols = self.source(text)
+        plain, most = dates.normalise(text), self.model.config.length
+        if not plain:
+            raise ReadingError("the text is empty: type a date, such as 3 de mayo de 1979")
+        if len(plain) > most:
+            raise ReadingError("the text has {count} characters: at most {most} are read", count=len(plain), most=most)
+        symbols = dates.encode_text(plain)
         best = decoding.greedy(self.model, decoding.symbols_of(self.model, [symbols]))[0]
         return DateReading(
             text=plain,

@@ -146,13 +146,15 @@ class NormalisedCell:
     """The normalisation of one entry.
 
     Attributes:
-        numbers: before, and its group's mean and variance, of BiN batch norm's and then instance norm's: see `normalised_entry`.
-        y: after. count: numbers in the group.
+        x: before. y: after. means, variances: of its group; of BiN batch norm's and then instance norm's.
+        count: numbers in the group.
         group: sample -> (first channel, last channel, first step, last step) of the numbers that share the mean.
     """
 
-    numbers: tuple[float, ...]
+    x: float
     y: float
+    means: tuple[float, ...]
+    variances: tuple[float, ...]
     count: int
     group: dict[int, tuple[int, int, int, int]]
 
@@ -199,7 +201,9 @@ def example_cell(norm: Norm, *, level: float, sample: int, step: int, channel: i
     samples, steps, channels = (range(count)[some] for count, some in zip(x.shape, shared, strict=True))
     groups = [x[shared], *([x[sample, :, channel]] if norm == "bin" else [])]
     return NormalisedCell(
-        numbers=(float(x[at]), *(float(one) for group in groups for one in (group.mean(), group.var(unbiased=False)))),
+        x=float(x[at]),
+        means=tuple(float(group.mean()) for group in groups),
+        variances=tuple(float(group.var(unbiased=False)) for group in groups),
         y=float(normalise(x, norm)[at]),
         count=groups[0].numel(),
         group=dict.fromkeys(samples, (channels[0], channels[-1], steps[0], steps[-1])),

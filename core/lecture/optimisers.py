@@ -27,6 +27,19 @@ class SGD:
         return theta - rate * gradient
 
 
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+
+
+def adam_update(*values: float, decay: float) -> Array:
+    """theta - rate (mc / (sqrt(vc) + epsilon) + decay theta): one step of `Adam`.
+
+    Args:
+        values: the entries of theta, those of mc and of vc, then the rate.
+    """
+    theta, mc, vc = np.reshape(values[:-1], (3, -1))
+    return np.asarray(theta - values[-1] * (mc / (np.sqrt(vc) + EPSILON) + decay * theta))
+
+
 @dataclass(kw_only=True)
 class Adam:
     """Adam (vit-report section 2.7), and AdamW with a decay (iiga-equations section 13.1).
@@ -40,9 +53,6 @@ class Adam:
         decay: lambda of AdamW; it never enters m or v. memory: m, v and t so far.
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
     corrected: bool = True
     decay: float = 0.0
     memory: tuple[Array, Array, int] | None = None
@@ -50,18 +60,14 @@ class Adam:
     def step(self, theta: Array, gradient: Array, rate: float) -> Array:
         """The parameter after one step."""
         m, v, t = (np.zeros_like(theta), np.zeros_like(theta), 0) if self.memory is None else self.memory
-        m = self.beta1 * m + (1 - self.beta1) * gradient
-        v = self.beta2 * v + (1 - self.beta2) * gradient**2
-        t += 1
-        self.memory = m, v, t
-        mc, vc = self.bias_corrected()
-        return theta - rate * (mc / (np.sqrt(vc) + self.epsilon) + self.decay * theta)
+        self.memory = BETA_1 * m + (1 - BETA_1) * gradient, BETA_2 * v + (1 - BETA_2) * gradient**2, t + 1
+        return adam_update(*theta, *np.concatenate(self.bias_corrected()), rate, decay=self.decay)
 
     def bias_corrected(self) -> tuple[Array, Array]:
         """The memory's mc and vc; m and v themselves without the correction."""
         assert self.memory is not None
         m, v, t = self.memory
-        return (m / (1 - self.beta1**t), v / (1 - self.beta2**t)) if self.corrected else (m, v)
+        return (m / (1 - BETA_1**t), v / (1 - BETA_2**t)) if self.corrected else (m, v)
 
 
 def make_optimiser(name: OptimiserName, *, decay: float = 0.0) -> SGD | Adam:
@@ -187,16 +193,6 @@ class AdamStep:
     vc: Array
     before: Array
     after: Array
-
-
-def adam_update(*values: float, epsilon: float = 1e-8, decay: float = 0.0) -> Array:
-    """theta - rate (mc / (sqrt(vc) + epsilon) + decay theta), (2,).
-
-    Args:
-        values: theta, mc and vc, two entries each, then the rate.
-    """
-    theta, mc, vc = np.reshape(values[:6], (3, 2))
-    return np.asarray(theta - values[6] * (mc / (np.sqrt(vc) + epsilon) + decay * theta))
 
 
 def adam_step(

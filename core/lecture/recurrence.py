@@ -55,16 +55,6 @@ def random_lstm(width: int, *, seed: int = 0) -> Weights:
     return {name: _uniform(f"lstm {name} {seed}", shape) for name, shape in names}
 
 
-def scale_weight(weights: Weights, name: str, factor: float) -> Weights:
-    """The weights with one of them multiplied by a factor."""
-    return {**weights, name: weights[name] * factor}
-
-
-def shift_weight(weights: Weights, name: str, by: float) -> Weights:
-    """The weights with a number added to all entries of one of them."""
-    return {**weights, name: weights[name] + by}
-
-
 # -- unrolled -----------------------------------------------------------------------------------------------------------------
 
 
@@ -112,34 +102,28 @@ def lstm_state(o: float, c: float) -> float:
 
 
 @torch.no_grad()
-def _filled(twin: nn.RNN | nn.LSTM, w: Array, u: Array, b: Array) -> nn.Module:
-    for name, value in (("weight_ih_l0", w), ("weight_hh_l0", u), ("bias_ih_l0", b), ("bias_hh_l0", np.zeros_like(b))):
-        twin.get_parameter(name).copy_(torch.tensor(value))
-    return twin
-
-
-def rnn_twin(weights: Weights) -> nn.Module:
-    """`torch.nn.RNN` with these weights."""
-    twin = nn.RNN(weights["W_hx"].shape[1], len(weights["b_h"]), batch_first=True).double()
-    return _filled(twin, weights["W_hx"], weights["W_hh"], weights["b_h"])
-
-
-def lstm_twin(weights: Weights) -> nn.Module:
-    """`torch.nn.LSTM` with these weights; its gates stand in the order i, f, c, o."""
-    twin = nn.LSTM(weights["W_f"].shape[1], len(weights["b_f"]), batch_first=True).double()
-    return _filled(twin, *(np.concatenate([weights[f"{kind}_{gate}"] for gate in "ifco"]) for kind in "WUb"))
+def twin(weights: Weights) -> nn.RNN | nn.LSTM:
+    """`torch.nn.RNN` with these weights, or `torch.nn.LSTM`, whose gates stand in the order i, f, c, o."""
+    of_lstm = {kind: [f"{kind}_{gate}" for gate in "ifco"] for kind in "WUb"}
+    of_rnn = {"W": ["W_hx"], "U": ["W_hh"], "b": ["b_h"]}
+    kind, names = (nn.LSTM, of_lstm) if "W_f" in weights else (nn.RNN, of_rnn)
+    w, u, b = (torch.tensor(np.concatenate([weights[one] for one in some])) for some in names.values())
+    made = kind(w.shape[1], u.shape[1], batch_first=True).double()
+    for name, value in (("weight_ih_l0", w), ("weight_hh_l0", u), ("bias_ih_l0", b), ("bias_hh_l0", torch.zeros_like(b))):
+        made.get_parameter(name).copy_(value)
+    return made
 
 
 @torch.inference_mode()
 def rnn_deviation(x: Array, weights: Weights) -> float:
     """Largest difference of our states from those of `torch.nn.RNN` with the same weights."""
-    return float(np.abs(run_rnn(x, weights).h - rnn_twin(weights)(torch.tensor(x)[None])[0][0].numpy()).max())
+    return float(np.abs(run_rnn(x, weights).h - twin(weights)(torch.tensor(x)[None])[0][0].numpy()).max())
 
 
 @torch.inference_mode()
 def lstm_deviation(x: Array, weights: Weights) -> float:
     """Largest difference of our states and last cell from those of `torch.nn.LSTM` with the same weights."""
-    ours, (h, (_last, c)) = run_lstm(x, weights), lstm_twin(weights)(torch.tensor(x)[None])
+    ours, (h, (_last, c)) = run_lstm(x, weights), twin(weights)(torch.tensor(x)[None])
     return float(max(np.abs(ours.h - h[0].numpy()).max(), np.abs(ours.c[-1] - c[0, 0].numpy()).max()))
 
 
@@ -153,19 +137,14 @@ def _norms_by_input(states: Callable[[Tensor], Tensor], x: Array) -> Array:
     return np.asarray(gradient.norm(dim=(0, 2)).numpy())
 
 
-def rnn_gradients(x: Array, weights: Weights) -> Array:
-    """(time,) Frobenius norm of d h_T / d x_t = J_T J_{T-1} ... J_{t+1} diag(1 - h_t^2) W_hx.
+def cell_gradients(x: Array, weights: Weights) -> Array:
+    """(time,) Frobenius norm of d h_T / d x_t of an RNN or an LSTM.
 
-    J_t = diag(1 - h_t^2) W_hh: each step back multiplies by another matrix.
+    Of an RNN that is J_T J_{T-1} ... J_{t+1} diag(1 - h_t^2) W_hx with J_t = diag(1 - h_t^2) W_hh: each step back multiplies by
+    another matrix. An LSTM's goes through the cell, scaled by f alone, and through the state.
     """
-    twin = rnn_twin(weights)
-    return _norms_by_input(lambda inputs: twin(inputs)[0], x)
-
-
-def lstm_gradients(x: Array, weights: Weights) -> Array:
-    """(time,) Frobenius norm of d h_T / d x_t, through the cell (scaled by f alone) and the state."""
-    twin = lstm_twin(weights)
-    return _norms_by_input(lambda inputs: twin(inputs)[0], x)
+    cell = twin(weights)
+    return _norms_by_input(lambda inputs: cell(inputs)[0], x)
 
 
 def forget_products(run: LSTMStates[Array]) -> Array:
@@ -216,8 +195,8 @@ class ThroughTime:
 def gradients_through_time(x: Array, rnn: Weights, lstm: Weights, *, seed: int = 0) -> ThroughTime:
     """The gradients of all three on one sequence (time, width)."""
     return ThroughTime(
-        rnn=rnn_gradients(x, rnn),
-        lstm=lstm_gradients(x, lstm),
+        rnn=cell_gradients(x, rnn),
+        lstm=cell_gradients(x, lstm),
         attention=attention_gradients(x, seed=seed),
         forget=forget_products(run_lstm(x, lstm)),
     )

@@ -1,7 +1,7 @@
 """Number of decimals that a printed calculation needs so that a reader who repeats it gets the printed result."""
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -21,20 +21,22 @@ def digits_needed(compute: Callable[..., ArrayLike], *values: float, result: int
     Returns:
         From `result` to `MAX_DIGITS` decimals.
     """
-    wanted = _rounded(compute(*values), result)
-    for digits in range(result, MAX_DIGITS):
-        with contextlib.suppress(ZeroDivisionError):  # of a divisor that is rounded to 0
-            if np.array_equal(_rounded(compute(*(round(float(value), digits) for value in values)), result), wanted):
-                return digits
-    return MAX_DIGITS
+    return _needed(round, compute, values, result)
 
 
 def significant_needed(compute: Callable[..., float], *values: float, result: int = 3) -> int:
     """Fewest significant digits of the values with which `compute` gives the result that is printed with `result` of them."""
-    wanted = f"{compute(*values):.{result}g}"
+    return _needed(lambda value, digits: float(f"{value:.{digits}g}"), compute, values, result)
+
+
+def _needed(printed: Callable[..., float], compute: Callable[..., ArrayLike], values: Sequence[float], result: int) -> int:
+    def result_of(*given: float) -> list[float]:
+        return [printed(one, result) for one in flat(compute(*given))]
+
+    wanted = result_of(*values)
     for digits in range(result, MAX_DIGITS):
-        with contextlib.suppress(ZeroDivisionError):
-            if f"{compute(*(float(f'{value:.{digits}g}') for value in values)):.{result}g}" == wanted:
+        with contextlib.suppress(ZeroDivisionError):  # of a divisor that is rounded to 0
+            if result_of(*(printed(float(value), digits) for value in values)) == wanted:
                 return digits
     return MAX_DIGITS
 
@@ -45,11 +47,6 @@ def dot(*values: float, scale: float = 1.0) -> float:
     return scale * float(np.dot(values[:half], values[half:]))
 
 
-def _rounded(result: ArrayLike, digits: int) -> np.ndarray:
-    flat = np.atleast_1d(np.asarray(result, dtype=np.float64)).ravel()
-    return np.array([round(float(value), digits) for value in flat])
-
-
-def flat(*arrays: Iterable[float]) -> list[float]:
+def flat(*arrays: ArrayLike) -> list[float]:
     """The entries of several arrays in one list."""
     return [float(value) for array in arrays for value in np.ravel(np.asarray(array))]

@@ -20,30 +20,33 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Result:
-    """All sentences of an evaluation: of each the reference, the answer, and the best path's with doubtful glosses left in."""
+    """All sentences of an evaluation: the references, the answers, and the best paths' with doubtful glosses left in."""
 
-    sentences: Sequence[tuple[tuple[str, ...], ...]]
+    references: list[tuple[str, ...]]
+    answers: list[tuple[str, ...]]
+    best: list[tuple[str, ...]]
 
     def summary(self) -> dict[str, float | int]:
         """samples, wer, wer_best_path (doubtful glosses left in), sentences, words, and the number of each edit."""
-        references, answers, best = ([one[at] for one in self.sentences] for at in range(3))
-        edits = [step.operation for pair in zip(references, answers, strict=True) for step in alignment(*pair)]
+        pairs = list(zip(self.references, self.answers, strict=True))
+        edits = [step.operation for pair in pairs for step in alignment(*pair)]
         return {
-            "samples": len(references),
-            "wer": round(word_error_rate(references, answers), 6),
-            "wer_best_path": round(word_error_rate(references, best), 6),
-            "sentences": len(references),
-            "words": sum(map(len, references)),
+            "samples": len(pairs),
+            "wer": round(word_error_rate(self.references, self.answers), 6),
+            "wer_best_path": round(word_error_rate(self.references, self.best), 6),
+            "sentences": len(pairs),
+            "words": sum(map(len, self.references)),
             "substitutions": edits.count("substitution"),
             "deletions": edits.count("deletion"),
             "insertions": edits.count("insertion"),
-            "sentences_right": sum(reference == answer for reference, answer, _best in self.sentences),
+            "sentences_right": sum(reference == answer for reference, answer in pairs),
         }
 
     def unseen(self, seen: Collection[str]) -> dict[str, float | int | None]:
         """unseen_sentences, those that are none of `seen`, and wer_unseen over them, None without any."""
-        new = Result([one for one in self.sentences if " ".join(one[0]) not in seen])
-        return {"unseen_sentences": len(new.sentences), "wer_unseen": new.summary()["wer"] if new.sentences else None}
+        new = [pair for pair in zip(self.references, self.answers, strict=True) if " ".join(pair[0]) not in seen]
+        rate = round(word_error_rate(*zip(*new, strict=True)), 6) if new else None
+        return {"unseen_sentences": len(new), "wer_unseen": rate}
 
 
 def evaluate_tracks(
@@ -73,12 +76,13 @@ def _result(
     recogniser: Recogniser, read: Iterable[tuple[tuple[str, ...], NDArray[np.floating]]], progress: Callable[[int], None]
 ) -> Result:
     """Answers to what was read: references with log-probabilities."""
-    scored = []
+    found = Result([], [], [])
     for reference, log_probabilities in read:
-        best = recogniser.vocabulary.decode(greedy(log_probabilities))
-        scored.append((reference, tuple(recogniser.greedy(log_probabilities)), tuple(best)))
-        progress(len(scored))
-    return Result(scored)
+        found.references.append(reference)
+        found.answers.append(tuple(recogniser.greedy(log_probabilities)))
+        found.best.append(tuple(recogniser.vocabulary.decode(greedy(log_probabilities))))
+        progress(len(found.references))
+    return found
 
 
 def fit_least_probability(recogniser: Recogniser, photos: PhotoSet, *, count: int) -> float:

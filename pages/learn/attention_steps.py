@@ -31,6 +31,7 @@ SENTENCE: Final = N_("the cat sat on the mat")
 WIDTH: Final = 4
 MAP: Final[Mapping[str, Any]] = {"signed": False, "top": 1.0}
 """A matrix of attention weights."""
+ROLES: Final = {"v": N_("the value"), "k": N_("the key"), "q": N_("the query")}
 TOKENS: Final = (4, 8, 12, 16, 24, 32, 50, 64, 100, 128, 197, 256, 512, 1024, 2048, 4096, 8192)
 WIDTHS: Final = (16, 32, 40, 64, 96, 128, 144, 256, 512, 768, 1280, 2048)
 HEADS: Final = (1, 2, 4, 8)
@@ -368,13 +369,8 @@ def words() -> list[str]:
     return tokens.unique_names(tokens.split_words(_(SENTENCE)))
 
 
-def role_names() -> dict[str, str]:
-    """Each role of a word, by its name on the page."""
-    return {"v": _("the value"), "k": _("the key"), "q": _("the query")}
-
-
 def roles(
-    role: Annotated[Role, choice(_("Multiply"), role_names(), key="role")],
+    role: Annotated[Role, choice(_("Multiply"), ROLES, key="role")],
     word: Annotated[int, choice(_("Word"), dict(zip("012345", words(), strict=True)), key="role_word", default="1", value=int)],
     factor: Annotated[float, slider(_("Factor"), -3.0, 3.0, key="role_factor", default=2.0, step=0.5)],
 ) -> PartView:
@@ -394,7 +390,7 @@ def roles(
             r"Z = AV, \qquad A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right)",
             rf"\begin{{aligned}} \max \lvert \Delta A \rvert &= {tex(looks.largest)} \\ "
             rf"\max \lvert \Delta Z \rvert &= {tex(output.largest)} \end{{aligned}}",
-            note.format(what=role_names()[role], word=names[word], factor=significant(factor)),
+            note.format(what=_(ROLES[role]), word=names[word], factor=significant(factor)),
         ),
         figure=[
             [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ from pages.learn import frame, lesson_page
 from pages.learn.frame import Dial, Worked, choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render, written
 from pages.shared import url_state
-from pages.shared.language import _, number, percent, significant
+from pages.shared.language import N_, _, number, percent, significant
 
 FORMULAS: Final[dict[str, str]] = {
     "softmax": r"\begin{gathered} A = \mathrm{softmax}(S) \\ \frac{\partial \mathcal{L}}{\partial S_{ij}} = A_{ij}\left("
@@ -65,6 +65,11 @@ OUTPUTS: Final[Mapping[Part, str]] = {
     "layer": "N_2",
 }
 """Name of each operation's output, as its formula has it."""
+OPERATIONS: Final[Mapping[Part, Mapping[str, str]]] = {
+    "attention": {"attention": N_("Attention"), "softmax": "Softmax", "multi_head": N_("Heads")},
+    "ffn": {"ffn": "FFN", "linear": N_("Linear"), "gelu": "GELU", "layer_norm": "LayerNorm"},
+}
+"""The operations of a part, by their names on the page; the first is the whole of it."""
 ON_A_LINE: Final = 2
 """Products of a sum on one line of its equation, so that the column holds it."""
 SEED: Final = 1
@@ -89,17 +94,9 @@ def plain(name: str) -> str:
 _example = st.cache_data(show_spinner=False, max_entries=256)(backprop.example)
 
 
-def operations(whole: Part) -> dict[str, str]:
-    """The operations of a part, by their names on the page; the first is the whole of it."""
-    return {
-        "attention": {"attention": _("Attention"), "softmax": "Softmax", "multi_head": _("Heads")},
-        "ffn": {"ffn": "FFN", "linear": _("Linear"), "gelu": "GELU", "layer_norm": "LayerNorm"},
-    }.get(whole, {})
-
-
 def operation_dial(whole: Part) -> Dial | None:
     """The operation, each of which has gradients of its own, where the part has several."""
-    offered = operations(whole)
+    offered = OPERATIONS.get(whole)
     return replace(choice(_("Operation"), offered, key=f"bp_{whole}"), elsewhere=None) if offered else None
 
 
@@ -290,6 +287,6 @@ render(
             part("layer", _("Whole layer")),
         ],
         "vit-report 2.2–2.5, 4; D14, D20",
-        moved={one: f"part={whole}&bp_{whole}={one}" for whole in get_args(Part) for one in operations(whole) if one != whole},
+        moved={one: f"part={whole}&bp_{whole}={one}" for whole, of in OPERATIONS.items() for one in of if one != whole},
     )
 )

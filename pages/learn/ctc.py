@@ -25,7 +25,7 @@ from pages.learn import frame
 from pages.learn.frame import Dial, Worked, aligned, passage, tex_significant
 from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
 from pages.shared import url_state
-from pages.shared.language import _, number, percent, significant
+from pages.shared.language import N_, _, number, percent, significant
 from pages.shared.live_plot import Point
 from pages.shared.stat_strip import Stat
 from pages.signs import cached_results, clip_source
@@ -40,6 +40,8 @@ BACKWARD: Final = r"\overleftarrow{\alpha}"
 GIVEN: Final = "P(·|y)"
 """Name of the labels' probabilities given the target."""
 SIGNED, FRAME, STATE = "signed", "at", "state"
+SHOWN: Final = {"gamma": N_("Posterior"), "alpha": N_("Forward α"), "beta": N_("Backward, the document's β")}
+"""What the trellis shows."""
 CLIPS: Final = ("frames", "tracks")
 """Sources of probabilities that are clips."""
 
@@ -205,11 +207,6 @@ class Lab:
         return stats(*shown)
 
 
-def quantities() -> dict[str, str]:
-    """Names of what the trellis shows."""
-    return {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward, the document's β")}
-
-
 def frame_dial(source: ProbabilitySource) -> Dial:
     """The frame that is read."""
 
@@ -243,7 +240,7 @@ def too_short(it: Lab) -> str:
 
 def trellis(
     it: Lab,
-    show: Annotated[Quantity, replace(frame.choice(_("Shown"), quantities(), key="show"), reads=True, elsewhere=None)],
+    show: Annotated[Quantity, replace(frame.choice(_("Shown"), SHOWN, key="show"), reads=True, elsewhere=None)],
     at: Annotated[int, frame_dial],
     state: Annotated[int, frame.slider(_("State"), 0, last_state, key=STATE, default=1, reads=True)],
 ) -> PartView:

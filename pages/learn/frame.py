@@ -128,11 +128,13 @@ def choice(
     """A dial for one of several codes; see `url_state.choice`.
 
     Args:
-        options: label by code. widget: st.segmented_control, st.pills, st.selectbox, st.select_slider or st.radio.
+        options: label by code, as it is or to be translated (`N_`).
+        widget: st.segmented_control, st.pills, st.selectbox, st.select_slider or st.radio.
         value: turns a code into the dial's value.
         short: name among the other dials; the label where empty.
     """
-    labels = {value(code): text for code, text in options.items()}
+    texts = {code: _(text) for code, text in options.items()}
+    labels = {value(code): text for code, text in texts.items()}
 
     def next_one(now: Any) -> Elsewhere:
         codes = [*options, next(iter(options))]
@@ -141,7 +143,7 @@ def choice(
 
     return Dial(
         short or label,
-        lambda _values: value(url_state.choice(widget, label, options, key=key, default=default)),
+        lambda _values: value(url_state.choice(widget, label, texts, key=key, default=default)),
         lambda chosen, _values: labels.get(chosen, str(chosen)),
         elsewhere=next_one,
     )

@@ -37,7 +37,7 @@ from core.lecture.moved import Moved, compare
 from core.messages import Message, translate
 from pages.learn import diagram, frame, lesson, predict, take_along, what_moved
 from pages.learn.frame import Dial, Turned, Worked
-from pages.learn.predict import Question
+from pages.learn.predict import Change, Question
 from pages.learn.what_moved import Followed
 from pages.shared import assets, controls, url_state
 from pages.shared.language import _, compact, current, number
@@ -303,7 +303,7 @@ def _questions(page: LessonPage, part: Part, above: dict[str, Any], turned: Turn
             alike = now and then and now.values.shape == then.values.shape and list(now.rows) == list(then.rows)
             moved = compare(now.values, then.values) if now and then and alike else None
             key = repr((page.name, part.code, code, elsewhere.value, before, after))
-            return predict.questions(key, sentence, elsewhere.kept, (name, before, after, moved), now)
+            return predict.questions(key, sentence, elsewhere.kept, Change(name, before, after, moved), now)
     return []
 
 

@@ -46,19 +46,18 @@ def edited(default: Any, *, key: str) -> Any:
     return values
 
 
-def editor(default: Any, *, key: str, label: str, rows: Sequence[str], columns: Sequence[str], digits: int = 2) -> None:
+def editor(default: Any, *, key: str, label: str, rows: Sequence[str], columns: Sequence[str]) -> None:
     """Show the matrix for editing. `edited` returns the values; call it afterwards for those of this run.
 
     Args:
         default: (rows, columns) array, rounded to what is shown.
-        rows, columns: names, different from one another. digits: decimals that are shown.
+        rows, columns: names, different from one another.
     """
     version = st.session_state.get(f"{key}:version", 0)
     digest = blake2b(default.tobytes(), digest_size=6).hexdigest()  # other default values need another widget
     widget = f"{key}:editor:{version}:{digest}:{'|'.join(rows)}"
     configured: dict[str, Any] = {
-        str(index): st.column_config.NumberColumn(name, format=f"%.{digits}f", step=10.0**-digits, width=54)
-        for index, name in enumerate(columns)
+        str(index): st.column_config.NumberColumn(name, format="%.2f", step=0.01, width=54) for index, name in enumerate(columns)
     }
     configured["_index"] = st.column_config.TextColumn("", width=54, disabled=True)
     base = f"{widget}:base"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Final
 
 import streamlit as st
@@ -12,11 +13,11 @@ from core.lecture import activations, initialisation, norms
 from core.lecture.initialisation import Scheme
 from core.lecture.norms import Norm
 from core.lecture.notebooks import on_screen
-from core.lecture.shown_digits import digits_needed
+from core.lecture.shown_digits import digits_needed, flat
 from pages.learn.frame import Worked, choice, slider, tex, tex_row
 from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, caption, check, plot, render, written
 from pages.learn.what_moved import Followed
-from pages.shared.language import _, number, percent, significant
+from pages.shared.language import N_, _, number, percent, significant
 
 STANDARD: Final = r"\hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}"
 DRAWN: Final[dict[str, str]] = {
@@ -28,6 +29,12 @@ DRAWN: Final[dict[str, str]] = {
     "normal": r"W \sim \mathcal{N}(0, 1)",
 }
 """Weights at the start, by scheme."""
+NORMS: Final = {"layer": "LayerNorm", "batch": "BatchNorm", "instance": "InstanceNorm", "bin": "BiN", "none": N_("none")}
+NAMES: Final = {"gelu": "GELU", "gelu_tanh": N_("GELU, tanh form"), "relu": "ReLU", "relu6": "ReLU6"} | {
+    "sigmoid": "sigmoid",
+    "tanh": "tanh",
+}
+"""Norms and activations by their names on the page."""
 SEED: Final = 1
 """The draw of the stack's weights that is followed; the lines are the means of all draws."""
 ACTIVATION_FORMULAS: Final = {
@@ -47,17 +54,6 @@ _last = st.cache_data(show_spinner=False, max_entries=256)(norms.last_gradient)
 _every = st.cache_data(show_spinner=False)(norms.last_gradients)
 
 
-def norm_names() -> dict[str, str]:
-    """Each norm's name on the page."""
-    return {"layer": "LayerNorm", "batch": "BatchNorm", "instance": "InstanceNorm", "bin": "BiN", "none": _("none")}
-
-
-def activation_names() -> dict[str, str]:
-    """Each activation's name on the page."""
-    names = {"gelu": "GELU", "gelu_tanh": _("GELU, tanh form"), "relu": "ReLU", "relu6": "ReLU6"}
-    return names | {"sigmoid": "sigmoid", "tanh": "tanh"}
-
-
 def _normalised(norm: Norm, cell: norms.NormalisedCell, at: tuple[int, int, int]) -> Worked:
     """One number of the batch, normalised."""
     over = {"layer": _("over channels"), "batch": _("over samples and time"), "instance": _("over time")}
@@ -68,10 +64,11 @@ def _normalised(norm: Norm, cell: norms.NormalisedCell, at: tuple[int, int, int]
     if norm == "none":
         where = _("sample {s}, time {t}, channel {c}").format(s=s, t=t, c=c)
         return Worked(formulas[norm], rf"y = {tex(cell.y)}", where)
-    digits = digits_needed(norms.normalised_entry, *cell.numbers)
-    x, *moments = (tex(value, digits) for value in cell.numbers)
-    pairs = zip(moments[::2], moments[1::2], strict=True)
-    fractions = [rf"\frac{{{x} - ({mean})}}{{\sqrt{{{variance} + 10^{{-5}}}}}}" for mean, variance in pairs]
+    moments = list(zip(cell.means, cell.variances, strict=True))
+    shown = partial(tex, digits=digits_needed(norms.normalised_entry, cell.x, *flat(moments)))
+    fractions = [
+        rf"\frac{{{shown(cell.x)} - ({shown(mean)})}}{{\sqrt{{{shown(variance)} + 10^{{-5}}}}}}" for mean, variance in moments
+    ]
     if norm == "bin":
         fractions = [rf"\tfrac12 \cdot {fractions[0]} + \tfrac12 \cdot {fractions[-1]}"]
     note = _("sample {s}, time {t}, channel {c}; {count} numbers share the mean").format(s=s, t=t, c=c, count=cell.count)
@@ -79,14 +76,14 @@ def _normalised(norm: Norm, cell: norms.NormalisedCell, at: tuple[int, int, int]
 
 
 def normalisation(
-    norm: Annotated[Norm, choice(_("Norm"), norm_names(), key="norm")],
+    norm: Annotated[Norm, choice(_("Norm"), NORMS, key="norm")],
     level: Annotated[float, slider(_("Distance of the samples' levels"), 0.0, 10.0, key="norm_level", default=3.0, step=0.5)],
     sample: Annotated[int, slider(_("Sample"), 1, 3, key="norm_sample", default=2, reads=True)],
     time: Annotated[int, slider(_("Time"), 1, 16, key="norm_time", default=6, reads=True)],
     channel: Annotated[int, slider(_("Channel"), 1, 4, key="norm_channel", default=3, reads=True)],
 ) -> PartView:
     """The same batch under five norms; the outlined cells share one mean and variance."""
-    example, name = _example(norm, level=level), norm_names()[norm]
+    example, name = _example(norm, level=level), _(NORMS[norm])
     place = {"sample": sample - 1, "step": time - 1, "channel": channel - 1}
     cell = norms.example_cell(norm, level=level, **place)
     alt = _("Sample {n} before and after the norm; cells that share a mean and variance are outlined.")
@@ -112,21 +109,21 @@ def normalisation(
         ],
         asked=lambda: (_("the normalised number"), cell.y),
         notebook_values=lambda: (
-            {"X": example.before, "NORM": norm, "AT": list(place.values())} | on_screen({"x": cell.numbers[0], "y": cell.y})
+            {"X": example.before, "NORM": norm, "AT": list(place.values())} | on_screen({"x": cell.x, "y": cell.y})
         ),
     )
 
 
 def activation(
     at: Annotated[float, slider("x", -4.0, 8.0, key="act_x", default=1.0, step=0.1)],
-    name: Annotated[str, choice(_("Activation"), activation_names(), key="act")],
+    name: Annotated[str, choice(_("Activation"), NAMES, key="act")],
 ) -> PartView:
     """One activation, its derivative, and the point that is being read."""
-    names, (x, curves), comparison = activation_names(), activations.curves(), activations.compared(name, at)
+    (x, curves), comparison = activations.curves(), activations.compared(name, at)
     value, slope = comparison["value"], comparison["derivative"]
     gap = max(abs(value - comparison["torch"]), abs(slope - comparison["autograd"]))
-    labelled = {names[code]: pair for code, pair in curves.items()}
-    drawn = figures.activation_figure(x, labelled, chosen=names[name], at=at, value=value, slope=slope)
+    labelled = {_(NAMES[code]): pair for code, pair in curves.items()}
+    drawn = figures.activation_figure(x, labelled, chosen=_(NAMES[name]), at=at, value=value, slope=slope)
     f, derivative = ACTIVATION_FORMULAS[name]
     agree = _("The formula and PyTorch differ by {gap} at most, in value and derivative.").format(gap=written(gap, -1))
     return PartView(

@@ -14,7 +14,7 @@ from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName
 from core.lecture.shown_digits import digits_needed, flat
 from pages.learn.frame import Worked, choice, slider, stops, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render
-from pages.shared.language import _, number, significant
+from pages.shared.language import N_, _, number, significant
 
 PEAK: Final = 1e-3
 """Rate at the peak of every schedule."""
@@ -23,6 +23,9 @@ STEPS: Final = 400
 CLIPS: Final = ("30", "10", "3", "1", "0.3", "0.1")
 RATES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """In steps of about a factor of three."""
+READ: Final = {"adam": "Adam", "adamw": "AdamW", "adam_plain": N_("Adam, uncorrected")}
+"""Optimisers whose numbers can be read, by their names on the page."""
+SURFACES: Final = {"bowl": N_("A long bowl"), "rosenbrock": N_("Rosenbrock's valley"), "saddle": N_("A saddle")}
 ADAM: Final = (
     r"\begin{aligned} m_t &= \beta_1 m_{t-1} + (1-\beta_1) g_t & v_t &= \beta_2 v_{t-1} + (1-\beta_2) g_t^2 \\"
     r"\hat m_t &= \frac{m_t}{1-\beta_1^t} & \hat v_t &= \frac{v_t}{1-\beta_2^t} \\"
@@ -36,16 +39,6 @@ SCHEDULES: Final = (
     r"\eta^{\text{IIGA}}_t &= \eta_0 \tfrac{t}{w};\ \eta_{min} + \tfrac{\eta_0 - \eta_{min}}{2}"
     r"\left(1 + \cos\tfrac{\pi (t-w)}{E-w}\right) \end{aligned}"
 )
-
-
-def optimiser_names() -> dict[str, str]:
-    """Each optimiser's name on the page."""
-    return {"sgd": "SGD"} | adam_names()
-
-
-def adam_names() -> dict[str, str]:
-    """Those whose numbers can be read."""
-    return {"adam": "Adam", "adamw": "AdamW", "adam_plain": _("Adam, uncorrected")}
 
 
 def clips() -> dict[str, str]:
@@ -66,11 +59,6 @@ def _walks(surface: SurfaceName, rate: float, decay: float, clip: float | None) 
 @st.cache_data(show_spinner=False, max_entries=8)
 def _heights(surface: SurfaceName) -> tuple[Any, Any, Any]:
     return optimisers.height_map(optimisers.SURFACES[surface])
-
-
-def surface_names() -> dict[str, str]:
-    """Each surface's name on the page."""
-    return {"bowl": _("A long bowl"), "rosenbrock": _("Rosenbrock's valley"), "saddle": _("A saddle")}
 
 
 def adam_worked(t: int, step: optimisers.AdamStep, name: str, decay: float) -> Worked:
@@ -98,16 +86,17 @@ def clip_worked(t: int, step: optimisers.AdamStep, largest: float) -> Worked:
 def on_surface(
     step: Annotated[int, slider(_("Step"), 1, STEPS, key="walk_step", default=60)],
     rate: Annotated[float, stops(_("Learning rate"), RATES, key="lr", default=0.03)],
-    surface: Annotated[SurfaceName, choice(_("Surface"), surface_names(), key="surface")],
+    surface: Annotated[SurfaceName, choice(_("Surface"), SURFACES, key="surface")],
     decay: Annotated[float, slider(_("Weight decay (AdamW)"), 0.0, 0.5, key="adamw_decay", default=0.1, step=0.05)],
     clip: Annotated[
         float | None,
         choice(_("Largest gradient norm"), clips(), key="clip", widget=st.select_slider, value=largest, short=_("Clipping")),
     ],
-    adam: Annotated[OptimiserName, choice(_("Optimiser of the numbers"), adam_names(), key="whose")],
+    adam: Annotated[OptimiserName, choice(_("Optimiser of the numbers"), READ, key="whose")],
 ) -> PartView:
     """Four optimisers from the same start, at the same rate."""
-    names, walks, given = optimiser_names(), _walks(surface, rate, decay, clip), optimisers.SURFACES[surface]
+    names = {"sgd": "SGD"} | {code: _(name) for code, name in READ.items()}
+    walks, given = _walks(surface, rate, decay, clip), optimisers.SURFACES[surface]
     paths: dict[str, Any] = {name: walk.points for name, walk in walks.items()}
     drawn = figures.surface_figure(*_heights(surface), paths, names=names, minima=given.minima, step=step)
     diverged = ", ".join(names[name] for name, walk in walks.items() if walk.diverged)

@@ -20,11 +20,12 @@ from pages.learn.frame import Dial, Elsewhere, Worked, tex, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table, word_matrix, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
-from pages.shared.language import _, ngettext, number
+from pages.shared.language import N_, _, ngettext, number
 
 WIDTH: Final = 4
 ORDER: Final = "order:kept"
 DRAWS: Final = "permutation:draws"
+MASKS: Final = {"none": N_("No mask"), "fixed": N_("Causal, by place"), "permuted": N_("Causal, shuffled along")}
 
 
 def current_order(count: int) -> list[int]:
@@ -79,11 +80,6 @@ def order_dial() -> Dial:
     return Dial(_("Order"), order_editor, words, elsewhere=backwards)
 
 
-def masks() -> dict[str, str]:
-    """Each mask's name on the page."""
-    return {"none": _("No mask"), "fixed": _("Causal, by place"), "permuted": _("Causal, shuffled along")}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Shuffled:
     """The reader's words in their new order, through one layer; the fields are the dials."""
@@ -91,7 +87,7 @@ class Shuffled:
     typed: Annotated[str, frame.words(_("Words, with blanks between"), _(permutation.SENTENCE), key="typed", short=_("Words"))]
     order: Annotated[list[int], order_dial()]
     places: Annotated[bool, frame.switch(_("Positions"), key="places")] = False
-    causal: Annotated[Causal, frame.choice(_("Mask"), masks(), key="causal")] = "none"
+    causal: Annotated[Causal, frame.choice(_("Mask"), MASKS, key="causal")] = "none"
     heads: Annotated[int, frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)]
 
     @cached_property
@@ -235,7 +231,7 @@ def settings(it: Shuffled) -> PartView:
     lines = [
         {
             _("Positions"): _("on") if positions else _("off"),
-            _("Mask"): masks()[causal],
+            _("Mask"): _(MASKS[causal]),
             _("largest |Z' − PZ|"): written(result.rows, -1),
             _("equivariant"): yes[result.equivariant],
             _("largest |Z̄' − Z̄|"): written(result.pool, -1),

@@ -26,8 +26,15 @@ TURN: Final = "predict:turn"
 OTHERS: Final = 3
 """Rows at most beside the one that moves most."""
 
-Change = tuple[str, float, float, Moved | None]
-"""A number's name within a sentence, its value before and after, and the change of the matrix beside it."""
+
+@dataclass(frozen=True)
+class Change:
+    """A number's name within a sentence, its value before and after, and the change of the matrix beside it."""
+
+    name: str
+    before: float
+    after: float
+    moved: Moved | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +62,9 @@ def questions(key: str, sentence: str, then: Mapping[str, Any], change: Change, 
         key, then: their own. sentence: of the dial.
         matrix: of the view, whose change is None where its shape changes.
     """
-    name, before, after, moved = change
-    reason = f"{name[:1].upper()}{name[1:]}: {compact(before)} → {compact(after)}."
-    way, times = trend(before, after), doublings(before, after)
+    name, moved = change.name, change.moved
+    reason = f"{name[:1].upper()}{name[1:]}: {compact(change.before)} → {compact(change.after)}."
+    way, times = trend(change.before, change.after), doublings(change.before, change.after)
     ways: Sequence[str] = (_("it rises"), _("it stays the same"), _("it falls"))
     asked = [("way", _("What happens to {number}?").format(number=name), ways, 1 - way, reason)]
     if times is not None and way:

@@ -58,12 +58,14 @@ class Unrolled:
     @cached_property
     def rnn(self) -> dict[str, Any]:
         """Weights of the RNN, its dial included."""
-        return recurrence.scale_weight(recurrence.random_rnn(self.x.shape[1]), "W_hh", self.rho)
+        drawn = recurrence.random_rnn(self.x.shape[1])
+        return drawn | {"W_hh": self.rho * drawn["W_hh"]}
 
     @cached_property
     def lstm(self) -> dict[str, Any]:
         """Weights of the LSTM, its dial included."""
-        return recurrence.shift_weight(recurrence.random_lstm(self.x.shape[1]), "b_f", self.fb)
+        drawn = recurrence.random_lstm(self.x.shape[1])
+        return drawn | {"b_f": drawn["b_f"] + self.fb}
 
     @property
     def note(self) -> str:

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.explain.attribution import Report
 from core.lecture.notebooks import on_screen
 from core.messages import BadValue
 from core.package_files import MissingModels
@@ -41,7 +40,7 @@ from pages.learn import take_along
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.browser_component import browser_component
-from pages.shared.kept_results import kept
+from pages.shared.kept_results import Hashes, kept
 from pages.shared.language import _, number, percent, prose_section, regional
 from pages.shared.permissions import visitor
 
@@ -54,18 +53,10 @@ COUNTED: Final = "heads_counted"
 MAX_CHARACTERS: Final = 2_000
 HEADS: Final = 9
 LAYERS: Final = 30
-
-
-@kept(64, {Writer: lambda _one: "smollm2"})
-def falls_of(writer: Writer, ids: tuple[int, ...], token: int, off: tuple[Head, ...]) -> Any:
-    """Loss of the next word without each token."""
-    return fall_without_tokens(writer, ids, token, off=off)
-
-
-@kept(64, {Writer: lambda _one: "smollm2"})
-def head_falls_of(writer: Writer, ids: tuple[int, ...], token: int, off: tuple[Head, ...], report: Report) -> Any:
-    """Loss of the next word without each head; a press elsewhere ends it."""
-    return fall_without_heads(writer, ids, token, off=off, report=report)
+HASHES: Final[Hashes] = {Writer: lambda _one: "smollm2"}
+falls_of = kept(64, HASHES)(fall_without_tokens)
+head_falls_of = kept(64, HASHES)(fall_without_heads)
+"""Losses of the next word without each token, and without each head; a press elsewhere ends the latter."""
 
 
 def role_names() -> dict[str, tuple[str, str]]:
@@ -161,7 +152,7 @@ def written(begin: tuple[int, ...], text: str) -> None:
         falls = None
         if not playing and len(ids) <= MOST_TAKEN_OUT:
             with st.spinner(_("Asking again without one part after another…"), show_time=False):
-                falls = falls_of(writer, tuple(left), token, tuple(off))
+                falls = falls_of(writer, tuple(left), token, off=tuple(off))
         titles = {f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, LAYERS + 1)}
         titles["occlusion"] = _("What the next word loses without it")
         scene = lit_scene(writer, ids, kept_places, now, falls, titles=titles, rolled=False, answer=following.names[0])
@@ -217,7 +208,7 @@ def count_heads(ids: tuple[int, ...], token: int, off: tuple[Head, ...], text: s
         return []
     st.button(_("Stop"), key="writer_count_stop", on_click=lambda: st.session_state.pop(COUNTED, None))
     with network() as writer, controls.progress(_("Asking again without one part after another…")) as report:
-        return strongest(head_falls_of(writer, ids, token, off, report))
+        return strongest(head_falls_of(writer, ids, token, off=off, report=report))
 
 
 def data(following: NextWords, before: NextWords | None, count: int, off: list[Head], counted: list[Head]) -> dict[str, Any]:

@@ -29,8 +29,8 @@ from pages.signs import (
 from pages.signs.cached_results import Clip
 
 RUBBED_OUT: Final = "hide_frames"
-FILES: Final = "signs:files"
-"""Session key: the ids of the visitor's files, one after another, None for a bundled clip."""
+FILE: Final = "signs:file"
+"""Session key: the id of the visitor's file, None for a bundled clip, and how many others came before it."""
 
 
 def page() -> None:
@@ -48,10 +48,11 @@ def page() -> None:
         controls.notice("empty", _("There is no such model here: whoever runs this server may train one (see the README)."))
         return
     line, rooms = st.container(key="signs_line"), (st.empty(), st.empty())
-    files = st.session_state.setdefault(FILES, [None])
-    if (given := asked.file and asked.file.file_id) != files[-1]:
-        files.append(given)
-    room = rooms[len(files) % 2]  # the one where another file's film was is empty at once
+    before, count = st.session_state.get(FILE, (None, 0))
+    given = asked.file and asked.file.file_id
+    count += given != before
+    st.session_state[FILE] = given, count
+    room = rooms[count % 2]  # the one where another file's film was is empty at once
     if asked.clip or asked.file or clip_source.FILE in st.query_params:
         with room:  # a film takes a while to be read
             place = stage_place()

@@ -22,6 +22,8 @@ Of hands laid over photographs (46 frames of held-out train signers) 1 and 1.7 f
 """
 TILES: Final[tuple[Window, ...]] = tuple((0.6, x, y) for x, y in ((0.5, 0.5), (0.3, 0.3), (0.7, 0.3), (0.3, 0.7), (0.7, 0.7)))
 """Windows for a hand that is small in the picture: all in a film in which no hand is seen otherwise, in turn before a camera."""
+EVERY: Final = 4
+"""Frames between two searches for a further hand while one is followed, and for any after long patience."""
 A_FRAME: Final = 2
 """Margins that are tried in a frame without a hand."""
 SAME: Final = 0.35
@@ -70,20 +72,19 @@ class HandTracker:
     A hand that is lost is looked for where it was, then where a large one would be. Of two hands the larger one comes first.
 
     Args:
-        most: hands at once. every: frames between two searches for a further hand while one is followed.
-        tiles: how many of `TILES`, in turn, a frame without a hand is searched in too.
-        patience: frames in a row without a hand after which only every `every`th is searched; None: all are.
+        most: hands at once. tiles: how many of `TILES`, in turn, a frame without a hand is searched in too.
+        patience: frames in a row without a hand after which only every fourth is searched; None: all are.
     """
 
-    def __init__(self, finder: Finder, *, most: int = 2, every: int = 4, tiles: int = 0, patience: int | None = None) -> None:
-        self.finder, self.most, self.every, self.tiles, self.patience = finder, most, every, tiles, patience
+    def __init__(self, finder: Finder, *, most: int = 2, tiles: int = 0, patience: int | None = None) -> None:
+        self.finder, self.most, self.tiles, self.patience = finder, most, tiles, patience
         self._followed: list[Region] = []
         self._lost: list[tuple[Region, int]] = []
         self._frame = self._alone = self._empty = 0
 
     def step(self, frame: NDArray[np.uint8]) -> list[Hand]:
         """The hands in the next frame (H, W, 3), the nearest first, else the longest followed."""
-        if self.patience is not None and self._empty >= self.patience and self._empty % self.every:
+        if self.patience is not None and self._empty >= self.patience and self._empty % EVERY:
             self._empty, self._frame = self._empty + 1, self._frame + 1
             return []
         picture = self.finder.opened(frame)
@@ -105,9 +106,9 @@ class HandTracker:
         if not hands:
             hands = self._expected(picture, frame)
         self._alone = self._alone + 1 if hands else 0
-        if not hands or (len(hands) < self.most and self._alone % self.every == 1):
+        if not hands or (len(hands) < self.most and self._alone % EVERY == 1):
             # some of the windows, in turn, so that a frame without a hand does not cost all of them
-            further = self._frame // self.every % len(MARGINS)
+            further = self._frame // EVERY % len(MARGINS)
             both = in_turn(MARGINS, A_FRAME, self._frame) + in_turn(TILES, self.tiles, self._frame)
             windows = MARGINS[further : further + 1] if hands else both
             for hand in self.finder.find(picture, most=self.most, windows=windows):

@@ -67,7 +67,6 @@ def test_the_documents_numbers() -> None:
     assert sum(row.macs for row in cnn) == pytest.approx(300e6, rel=0.01)  # the paper's table 4: 300 M
     split = cost_count.iiga_split(DOCUMENT, 12)
     assert split["cnn"] == pytest.approx(3.6e9, rel=0.01)
-    assert cost_count.iiga_split(DOCUMENT, 12, 3) == {name: 3 * macs for name, macs in split.items()}
     assert split["transformer"] == 4 * (12 * 12 * 1280**2 + 2 * 144 * 1280)
     assert cost.iiga_orders(12, 224, 1280, 4, 2) == {
         "cnn": 2 * 12 * 224 * 224 * 3,

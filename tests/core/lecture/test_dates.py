@@ -110,6 +110,11 @@ def model() -> Transformer:
 SOURCE = torch.tensor([dates.encode_text("3 de mayo de 1979")])
 
 
+@pytest.fixture
+def traced(model: Transformer) -> decoding.Trace:
+    return decoding.trace(model, SOURCE[0].tolist(), decoding.greedy(model, SOURCE)[0])
+
+
 @torch.no_grad()
 def test_greedy_is_a_plain_loop(model: Transformer) -> None:
     target, logs = [BEGIN], []
@@ -126,25 +131,21 @@ def test_greedy_is_a_plain_loop(model: Transformer) -> None:
 
 
 @torch.no_grad()
-def test_the_trace_is_what_each_step_saw(model: Transformer) -> None:
-    answer = decoding.greedy(model, SOURCE)[0]
-    found = decoding.trace(model, SOURCE[0].tolist(), answer)
-    for step, symbol in enumerate(answer):
-        target = torch.tensor([[BEGIN, *answer[:step]]])
+def test_the_trace_is_what_each_step_saw(model: Transformer, traced: decoding.Trace) -> None:
+    for step, symbol in enumerate(traced.symbols):
+        target = torch.tensor([[BEGIN, *traced.symbols[:step]]])
         alone = model(SOURCE, target)[0, -1].double().softmax(dim=-1)
-        np.testing.assert_allclose(found.probabilities[step], alone.numpy(), atol=1e-5)
-        assert found.answered[step] == pytest.approx(float(alone[symbol]), abs=1e-5) and symbol == int(alone.argmax())
-    p = found.probabilities
-    np.testing.assert_allclose(found.entropy, -(p * np.log2(p)).sum(axis=1))
-    assert set(found.maps) == {"encoder 1", "decoder 1", "cross 1"}
+        np.testing.assert_allclose(traced.probabilities[step], alone.numpy(), atol=1e-5)
+        assert traced.answered[step] == pytest.approx(float(alone[symbol]), abs=1e-5) and symbol == int(alone.argmax())
+    p = traced.probabilities
+    np.testing.assert_allclose(traced.entropy, -(p * np.log2(p)).sum(axis=1))
+    assert set(traced.maps) == {"encoder 1", "decoder 1", "cross 1"}
 
 
-def test_relevance_is_the_slope_of_scaling_an_embedding(model: Transformer) -> None:
+def test_relevance_is_the_slope_of_scaling_an_embedding(model: Transformer, traced: decoding.Trace) -> None:
     """By finite differences: scale one character's embedding and watch the log-odds against the runner-up."""
-    answer = decoding.greedy(model, SOURCE)[0]
-    found = decoding.trace(model, SOURCE[0].tolist(), answer)
-    wide = model.double()
-    relevance = decoding.relevance(wide, found, 2)
+    answer, wide = traced.symbols, model.double()
+    relevance = decoding.relevance(wide, traced, 2)
     target = torch.tensor([[BEGIN, *answer[:2]]])
 
     @torch.no_grad()
@@ -165,15 +166,13 @@ def test_relevance_is_the_slope_of_scaling_an_embedding(model: Transformer) -> N
 
 
 @torch.no_grad()
-def test_inside_a_layer_leads_to_its_output(model: Transformer) -> None:
-    answer = decoding.greedy(model, SOURCE)[0]
-    found = decoding.trace(model, SOURCE[0].tolist(), answer)
-    stages = decoding.inside_layer(model, found, "encoder", 1, 3)
+def test_inside_a_layer_leads_to_its_output(model: Transformer, traced: decoding.Trace) -> None:
+    stages = decoding.inside_layer(model, traced, "encoder", 1, 3)
     np.testing.assert_allclose(stages["N2"], model.encode(SOURCE)[0][0, 3].numpy(), atol=1e-5)
     np.testing.assert_allclose(stages["X1"], stages["input"] + stages["O"], atol=1e-6)
-    stages = decoding.inside_layer(model, found, "decoder", 1, 4)
+    stages = decoding.inside_layer(model, traced, "decoder", 1, 4)
     logits = model.out(torch.tensor(stages["N3"]))
-    np.testing.assert_allclose(logits.double().softmax(dim=-1).numpy(), found.probabilities[4], atol=1e-5)
+    np.testing.assert_allclose(logits.double().softmax(dim=-1).numpy(), traced.probabilities[4], atol=1e-5)
 
 
 @pytest.fixture(scope="module")

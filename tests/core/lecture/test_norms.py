@@ -45,15 +45,15 @@ def test_one_entry_by_its_own_numbers_is_the_layers(norm: n.Norm) -> None:
     sample, step, channel = 1, 5, 2
     cell = n.example_cell(norm, level=3.0, sample=sample, step=step, channel=channel)
     wanted = float(THEIRS[norm][sample, step, channel])
-    assert cell.numbers[0] == X[sample, step, channel] and cell.y == pytest.approx(wanted, abs=1e-9)
+    assert cell.x == X[sample, step, channel] and cell.y == pytest.approx(wanted, abs=1e-9)
     members = np.concatenate(
         [X[one, low : high + 1, left : right + 1].flatten() for one, (left, right, low, high) in cell.group.items()]
     )
     assert cell.count == len(members)
-    assert cell.numbers[1:3] == (pytest.approx(members.mean()), pytest.approx(members.var()))
+    assert (cell.means[0], cell.variances[0]) == (pytest.approx(members.mean()), pytest.approx(members.var()))
     if norm != "none":
-        assert n.normalised_entry(*cell.numbers) == pytest.approx(cell.y, abs=1e-9)
-    assert len(cell.numbers) == (5 if norm == "bin" else 3)
+        assert n.normalised_entry(cell.x, *np.ravel([cell.means, cell.variances], "F")) == pytest.approx(cell.y, abs=1e-9)
+    assert len(cell.means) == len(cell.variances) == (2 if norm == "bin" else 1)
 
 
 def test_the_dropout_example_is_what_it_says() -> None:

@@ -14,7 +14,8 @@ X = tokens.embed("the cat sat on the mat", 4)
 
 @pytest.mark.parametrize("factor", [0.0, 1.0, 2.5])
 def test_what_is_left_of_the_first_input_is_what_pytorchs_rnn_keeps(factor: float) -> None:
-    weights = recurrence.scale_weight(recurrence.random_rnn(4, seed=1), "W_hh", factor)
+    weights = recurrence.random_rnn(4, seed=1)
+    weights["W_hh"] *= factor
     cell = nn.RNNCell(4, 6).double()
     with torch.no_grad():
         cell.weight_ih.copy_(torch.tensor(weights["W_hx"]))
@@ -34,13 +35,14 @@ def test_what_is_left_of_the_first_input_is_what_pytorchs_rnn_keeps(factor: floa
 @pytest.mark.parametrize(("factor", "bias"), [(0.3, -2.0), (1.0, 0.0), (2.5, 3.0)])
 def test_gradients_through_time_equal_autograds_through_the_written_cells(factor: float, bias: float) -> None:
     """All three of the page: the cells equation by equation, and PyTorch's attention, with the same weights."""
-    weights = recurrence.scale_weight(recurrence.random_rnn(4, seed=5), "W_hh", factor)
-    lstm_weights = recurrence.shift_weight(recurrence.random_lstm(4, seed=5), "b_f", bias)
+    weights, lstm_weights = recurrence.random_rnn(4, seed=5), recurrence.random_lstm(4, seed=5)
+    weights["W_hh"] *= factor
+    lstm_weights["b_f"] += bias
     rnn, lstm = recurrence._tensors(weights), recurrence._tensors(lstm_weights)
     q, k, v = (torch.tensor(recurrence._uniform(f"attention {name} 5", (4, 6))) for name in "qkv")
     for found, last in (
-        (recurrence.rnn_gradients(X, weights), lambda x: unroll_rnn(x[None], rnn).h[0, -1]),
-        (recurrence.lstm_gradients(X, lstm_weights), lambda x: unroll_lstm(x[None], lstm).h[0, -1]),
+        (recurrence.cell_gradients(X, weights), lambda x: unroll_rnn(x[None], rnn).h[0, -1]),
+        (recurrence.cell_gradients(X, lstm_weights), lambda x: unroll_lstm(x[None], lstm).h[0, -1]),
         (recurrence.attention_gradients(X, seed=5), lambda x: F.scaled_dot_product_attention(x @ q, x @ k, x @ v)[-1]),
     ):
         jacobian = torch.autograd.functional.jacobian(last, torch.tensor(X))
@@ -55,7 +57,8 @@ def test_forget_gates_multiply() -> None:
 
 def test_our_cells_equal_pytorchs_on_any_weights() -> None:
     assert recurrence.rnn_deviation(X, recurrence.random_rnn(4, seed=7)) < 1e-12
-    assert recurrence.lstm_deviation(X, recurrence.shift_weight(recurrence.random_lstm(4, seed=7), "b_f", 2.0)) < 1e-12
+    weights = recurrence.random_lstm(4, seed=7)
+    assert recurrence.lstm_deviation(X, weights | {"b_f": weights["b_f"] + 2}) < 1e-12
 
 
 def test_the_terms_of_one_unit_add_up() -> None:

@@ -28,6 +28,12 @@ from pages.shared.language import prose_section
 FORGET_BIAS = 2.0
 
 
+def drawn_lstm(seed: int = 0) -> recurrence.Weights:
+    """With the page's bias."""
+    weights = recurrence.random_lstm(1, seed=seed)
+    return weights | {"b_f": weights["b_f"] + FORGET_BIAS}
+
+
 def passage(page: str, section: str) -> str:
     return prose_section(f"learn_{page}", section)
 
@@ -52,33 +58,29 @@ def test_what_a_sublayer_adds_beside_what_it_is_added_to() -> None:
 @pytest.mark.parametrize("seed", range(21))
 def test_the_lstm_reaches_further_back_than_the_rnn(seed: int) -> None:
     x = recurrence.wave(40, period=12.0)
-    lstm = recurrence.shift_weight(recurrence.random_lstm(1, seed=seed), "b_f", FORGET_BIAS)
-    back = recurrence.gradients_through_time(x, recurrence.random_rnn(1, seed=seed), lstm, seed=seed)
+    back = recurrence.gradients_through_time(x, recurrence.random_rnn(1, seed=seed), drawn_lstm(seed), seed=seed)
     assert back.lstm[0] > 50 * back.rnn[0] and back.steps_remembered("lstm") > 2 * back.steps_remembered("rnn")
     assert back.steps_remembered("attention") == len(x)
 
 
 def test_how_gradients_fall_at_the_pages_opening() -> None:
-    x, drawn = recurrence.wave(40, period=12.0), recurrence.random_lstm(1)
-    back = recurrence.gradients_through_time(x, recurrence.random_rnn(1), recurrence.shift_weight(drawn, "b_f", FORGET_BIAS))
+    x = recurrence.wave(40, period=12.0)
+    back = recurrence.gradients_through_time(x, recurrence.random_rnn(1), drawn_lstm())
     fall = np.diff(np.log10(back.rnn))
     assert np.log10(back.rnn[-1] / back.rnn[0]) > 8 and fall.max() > 0.5 and fall.min() < 0, "no straight line"
     decades = np.log10([back.lstm[-1] / back.lstm[0], back.forget[-1] / back.forget[0]])
     assert decades[0] < 1.3 * decades[1]
-    gates = recurrence.run_lstm(x, recurrence.shift_weight(drawn, "b_f", FORGET_BIAS)).f
+    gates = recurrence.run_lstm(x, drawn_lstm()).f
     assert gates.mean() == pytest.approx(0.9, abs=0.05)
-    plain = recurrence.lstm_gradients(x, drawn)
+    plain = recurrence.cell_gradients(x, recurrence.random_lstm(1))
     assert np.log10(plain[-1] / plain[0]) > 8
     half = len(x) // 2
     assert 0.5 < back.attention[:half].mean() / back.attention[half:-1].mean() < 2
 
 
 def test_an_early_input_fades_at_the_pages_opening_and_may_grow_with_the_factor() -> None:
-    x, lstm = recurrence.wave(40, period=12.0), recurrence.random_lstm(1)
-    left = {
-        factor: recurrence.left_of_first(x, recurrence.scale_weight(recurrence.random_rnn(1), "W_hh", factor), lstm)[0]
-        for factor in (0.0, 1.0, 2.0)
-    }
+    x, rnn, lstm = recurrence.wave(40, period=12.0), recurrence.random_rnn(1), recurrence.random_lstm(1)
+    left = {factor: recurrence.left_of_first(x, rnn | {"W_hh": factor * rnn["W_hh"]}, lstm)[0] for factor in (0.0, 1.0, 2.0)}
     assert not left[0.0][1:].any() and left[1.0][-1] < 1e-4 and left[2.0][-1] > 2 * left[2.0][10] > 0.5
     said = passage("recurrent", "rnn")
     assert "as the page opens, an early input fades" in said and "may stay, or grow" in said

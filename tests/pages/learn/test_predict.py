@@ -41,11 +41,18 @@ def revealed(app: AppTest) -> str:
     return str(app.info[0].value)
 
 
+def asked_of(page: str, **query: Any) -> AppTest:
+    return open_page(ROOT / "pages" / "learn" / f"{page}.py", ask="true", **query)
+
+
+def scores() -> torch.Tensor:
+    """Of the trained head: Q K^T by the root of its four channels."""
+    x, w_q, w_k = (torch.tensor(trained_head().matrices[name]) for name in ("X", "W_Q", "W_K"))
+    return (x @ w_q) @ (x @ w_k).T / 2
+
+
 def test_a_higher_temperature_evens_the_row_out() -> None:
-    app = open_page(ROOT / "pages" / "learn" / "attention_steps.py", part="softmax", dial="t", ask="true")
-    head = trained_head()
-    x, w_q, w_k = (torch.tensor(head.matrices[name]) for name in ("X", "W_Q", "W_K"))
-    row = ((x @ w_q) @ (x @ w_k).T)[head.tokens.index("it")] / 2
+    app, row = asked_of("attention_steps", part="softmax", dial="t"), scores()[trained_head().tokens.index("it")]
     now, then = (float((row / temperature).softmax(0).max()) for temperature in (1.0, 1.5))
     assert revealed(app) == f"**It falls.** The largest weight of “it”: {now:.3g} → {then:.3g}."
     app.button(key="predict_walk").click()
@@ -63,26 +70,23 @@ def next_question(app: AppTest) -> list[str]:
 
 
 def test_the_next_question_is_how_large() -> None:
-    app = open_page(ROOT / "pages" / "learn" / "attention_steps.py", part="cost", cost_dial="t", ask="true")
+    app = asked_of("attention_steps", part="cost", cost_dial="t")
     assert len(next_question(app)) == 5
     answer, before, after = re.findall(r"\*\*(.*)\.\*\* .*: (\S+) → (\S+)\.", revealed(app))[0]
     assert {1: "About as large", 2: "About twice"}[round(float(after) / float(before))] == answer
 
 
 def test_the_next_question_is_where_most_moves() -> None:
-    app = open_page(ROOT / "pages" / "learn" / "attention_steps.py", part="softmax", dial="t", ask="true")
-    head = trained_head()
-    x, w_q, w_k = (torch.tensor(head.matrices[name]) for name in ("X", "W_Q", "W_K"))
-    scores = (x @ w_q) @ (x @ w_k).T / 2
-    most = int(((scores / 1.5).softmax(1) - scores.softmax(1)).abs().amax(1).argmax())
-    options = next_question(app)
-    assert len(options) == 4 and f"{most + 1} · {head.tokens[most]}" in options
-    assert revealed(app).startswith(f"**{most + 1} · {head.tokens[most]}.** Most moved **{head.tokens[most]}**")
+    app = asked_of("attention_steps", part="softmax", dial="t")
+    most = int(((scores() / 1.5).softmax(1) - scores().softmax(1)).abs().amax(1).argmax())
+    options, token = next_question(app), trained_head().tokens[most]
+    assert len(options) == 4 and f"{most + 1} · {token}" in options
+    assert revealed(app).startswith(f"**{most + 1} · {token}.** Most moved **{token}**")
     assert len(next_question(app)) == 3 and not app.info  # the first kind again, not yet answered
 
 
 def test_a_class_raises_its_hands_and_the_verdict_counts_them() -> None:
-    app = open_page(ROOT / "pages" / "learn" / "attention_steps.py", part="softmax", dial="t", ask="true")
+    app = asked_of("attention_steps", part="softmax", dial="t")
     for option in (2, 0, 2):
         app.button(key=f"predict_hand_{option}").click()
         ran(app)
@@ -105,8 +109,7 @@ def test_a_class_raises_its_hands_and_the_verdict_counts_them() -> None:
 )
 def test_what_theory_says(page: str, query: dict[str, Any], answer: str) -> None:
     """A softmax does not see what is added to all, a value moves no weight, positions break Z' = PZ."""
-    app = open_page(ROOT / "pages" / "learn" / f"{page}.py", ask="true", **query)
-    assert re.search(rf"\*\*It {answer}\.\*\*", revealed(app))
+    assert re.search(rf"\*\*It {answer}\.\*\*", revealed(asked_of(page, **query)))
 
 
 @pytest.mark.parametrize(
@@ -117,6 +120,5 @@ def test_what_theory_says(page: str, query: dict[str, Any], answer: str) -> None
     ],
 )
 def test_no_question_asks_of_a_state_that_the_dials_cannot_reach(page: str, query: dict[str, Any]) -> None:
-    app = open_page(ROOT / "pages" / "learn" / f"{page}.py", ask="true", **query)
-    asked = " ".join(str(one.value) for one in app.markdown)
+    asked = " ".join(str(one.value) for one in asked_of(page, **query).markdown)
     assert "What happens to" in asked and "“Operation” goes" not in asked

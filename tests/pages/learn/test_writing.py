@@ -57,7 +57,7 @@ def test_counting_heads_ends_with_the_tab(monkeypatch: pytest.MonkeyPatch) -> No
 
         return fall_without_heads(*given, report=reported, **more)
 
-    monkeypatch.setattr(writing, "fall_without_heads", in_a_tab_that_goes)
+    monkeypatch.setattr(writing.head_falls_of, "_compute", in_a_tab_that_goes)
     page = open_page(PAGE, network="writes", prompt="The capital of France is")
     next(one for one in page.button if one.key == "writer_count").click().run()
     assert len(layers) == 1

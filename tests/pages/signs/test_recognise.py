@@ -10,7 +10,6 @@ import pytest
 import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import FileUploader
 
 from core import checkpoints
 from core.models.iiga import IIGA
@@ -138,15 +137,18 @@ def test_a_link_to_an_upload_works_while_it_is_kept():
     assert "nothing to read yet" in nothing.info[0].value
 
 
-def film_uploader(app: AppTest) -> FileUploader:
-    """The one of now: each film has one of its own."""
-    return next(one for one in app.file_uploader if str(one.key).startswith("signs:film"))
+WEBM = film([grey(90, 64, 48)] * 20, kind="webm")
+
+
+def uploaded(app: AppTest, name: str = "a.webm", data: bytes = WEBM, kind: str = "video/webm") -> AppTest:
+    """The page once a film was given to it; each film has an uploader of its own."""
+    next(one for one in app.file_uploader if str(one.key).startswith("signs:film")).upload(name, data, kind).run()
+    assert not app.exception
+    return app
 
 
 def test_an_uploaded_film_is_read(models):
-    app = opened(input="video", fit="pad", sview="numbers")
-    film_uploader(app).upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
-    assert not app.exception
+    app = uploaded(opened(input="video", fit="pad", sview="numbers"))
     assert stats(app)["Frames"] == "16"
     assert "64 x 48, 10.0 frames a second, vp8; 16 frames from 0.0 to 1.9 s were read." in words(app)
     assert STORE.find("".join(app.query_params["file"])) is not None
@@ -154,34 +156,28 @@ def test_an_uploaded_film_is_read(models):
 
 @pytest.mark.parametrize(("data", "why"), [(sound(), "holds no picture"), (b"hello" * 99, "not a video that can be read")])
 def test_nothing_stays_under_the_error_of_a_failed_upload(data: bytes, why: str) -> None:
-    app = opened(input="video", sview="numbers")
-    good = film([grey(90, 64, 48)] * 20, kind="webm")
-    film_uploader(app).upload("good.webm", good, "video/webm").run()
+    app = uploaded(opened(input="video", sview="numbers"), "good.webm")
     assert stats(app)["Frames"] == "16"
     assert "**good.webm**" in words(app)
-    film_uploader(app).upload("bad.mp4", data, "video/mp4").run()
-    assert not app.exception
+    uploaded(app, "bad.mp4", data, "video/mp4")
     assert why in app.error[0].value
     assert "Frames" not in stats(app)
     assert "good.webm" not in " ".join(one.value for one in [*app.markdown, *app.caption])
     assert "file" not in app.query_params
-    film_uploader(app).upload("again.webm", good, "video/webm").run()
-    assert stats(app)["Frames"] == "16"
+    assert stats(uploaded(app, "again.webm"))["Frames"] == "16"
     assert not app.error
 
 
 def test_a_start_after_the_end_takes_the_answer_away():
-    app = opened(input="video", sview="numbers")
-    film_uploader(app).upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
+    app = uploaded(opened(input="video", sview="numbers"))
     app.number_input(key="start").set_value(50.0).run()
     assert app.error
     assert "Frames" not in stats(app)
 
 
 def test_a_picture_is_a_clip_that_holds_it():
-    app = opened(input="video", sview="numbers")
-    film_uploader(app).upload("1.png", png(np.full((40, 50, 3), 90, np.uint8)), "image/png").run()
-    assert stats(app)["Frames"] == "4"
+    picture = png(np.full((40, 50, 3), 90, np.uint8))
+    assert stats(uploaded(opened(input="video", sview="numbers"), "1.png", picture, "image/png"))["Frames"] == "4"
 
 
 def test_the_lab_takes_a_clips_probabilities():
