@@ -15,13 +15,9 @@ from torch.nn import functional as F
 from attention_light import AttentionScene, LayerMaps, SceneError, WordStage, capture, look
 from attention_light.look import grown
 from attention_light.notebook import LightView
+from tests.attention_light.test_scene import maps
 
 WORDS = ["a", "b", "c", "d", "e"]
-
-
-def maps(*shape: int, seed: int = 0) -> np.ndarray:
-    weights = np.random.default_rng(seed).random(shape)
-    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 WEIGHTS = maps(2, 3, 5, 5)

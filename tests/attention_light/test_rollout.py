@@ -1,14 +1,11 @@
-"""Rollout against a product written out by hand, and against what a model without values does."""
+"""Rollout against a product written out by hand."""
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
 
 from attention_light.rollout import fuse_heads, rollout
-from core.nn import scaled_dot_product_attention
 
 
 def test_two_layers_by_hand():
@@ -18,26 +15,6 @@ def test_two_layers_by_hand():
     by_hand = np.array([[1.0 * 0.75 + 0.0 * 0.1, 1.0 * 0.25 + 0.0 * 0.9], [0.3 * 0.75 + 0.7 * 0.1, 0.3 * 0.25 + 0.7 * 0.9]])
     np.testing.assert_allclose(rollout([first, second]), by_hand, atol=1e-12)
     np.testing.assert_allclose(by_hand, [[0.75, 0.25], [0.295, 0.705]])
-
-
-class _OnlyAttention(nn.Module):
-    """x -> (x + A x) / 2, twice, where A comes from x: what rollout claims to describe, with no value matrices or MLPs."""
-
-    def forward(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
-        maps = []
-        for _ in range(2):
-            _, weights = scaled_dot_product_attention(x, x, x, return_weights=True)
-            assert weights is not None
-            maps.append(weights)
-            x = (x + weights @ x) / 2
-        return x, maps
-
-
-def test_where_attention_is_all_there_is_rollout_is_the_model():
-    torch.manual_seed(0)
-    x = torch.randn(6, 4, dtype=torch.float64)
-    out, maps = _OnlyAttention()(x)
-    np.testing.assert_allclose(rollout([m.numpy() for m in maps]) @ x.numpy(), out.numpy(), atol=1e-12)
 
 
 @settings(deadline=None, max_examples=30)

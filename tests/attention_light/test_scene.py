@@ -84,7 +84,6 @@ def test_the_documented_tlob_and_72_heads_stay_under_400_kilobytes() -> None:
     assert len(message) < 400_000
     named = [one["title"] for one in opened(message)[0]["layers"]]
     assert named == ["first", "t1", "t2", "t3", "f0", "f1", "f2", "f3", "rollout", "of channels"]
-    layers = [LayerMaps(name=str(i), weights=maps(12, 32, 32)) for i in range(6)]
     words = AttentionScene(
         stage=WordStage(words=["w"] * 32), layers=[LayerMaps(name=str(i), weights=maps(12, 32, 32)) for i in range(6)]
     )

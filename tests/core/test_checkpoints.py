@@ -83,18 +83,14 @@ def flip_a_bit(folder: Path) -> None:
     path.write_bytes(bytes(content))
 
 
-def cut_short(folder: Path) -> None:
-    """Damaged, and the card's digest made to fit: what is no safetensors file is still refused."""
-    content = (folder / "toy.safetensors").read_bytes()[:100]
+def replaced(folder: Path, content: bytes) -> None:
+    """Other bytes, and the card's digest made to fit: what is no safetensors file is still refused."""
     (folder / "toy.safetensors").write_bytes(content)
     edit_card(lambda card: {**card, "weights_sha256": hashlib.sha256(content).hexdigest()})(folder)
 
 
-def pickled(folder: Path) -> None:
-    """A pickle that would run code in the place of the weights: refused before anything is unpacked."""
-    content = b"\x80\x04\x95\x1d" + bytes(7) + b"\x8c\x05posix\x94\x8c\x06system\x94\x93\x94\x8c\x04exit\x94\x85\x94R\x94."
-    (folder / "toy.safetensors").write_bytes(content)
-    edit_card(lambda card: {**card, "weights_sha256": hashlib.sha256(content).hexdigest()})(folder)
+PICKLE = b"\x80\x04\x95\x1d" + bytes(7) + b"\x8c\x05posix\x94\x8c\x06system\x94\x93\x94\x8c\x04exit\x94\x85\x94R\x94."
+"""It would run code: refused before anything is unpacked."""
 
 
 def swap(folder: Path) -> None:
@@ -110,8 +106,8 @@ def without(card: dict[str, Any], *keys: str) -> dict[str, Any]:
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a bit flipped": (flip_a_bit, "the weights toy.safetensors are not those of the card toy.json: their SHA-256 differs"),
     "another's weights": (swap, "the weights toy.safetensors are not those of the card toy.json: their SHA-256 differs"),
-    "cut short": (cut_short, "the weights toy.safetensors are damaged: "),
-    "a pickle": (pickled, "the weights toy.safetensors are damaged: "),
+    "cut short": (lambda f: replaced(f, (f / "toy.safetensors").read_bytes()[:100]), "the weights toy.safetensors are damaged: "),
+    "a pickle": (lambda f: replaced(f, PICKLE), "the weights toy.safetensors are damaged: "),
     "no weights": (lambda f: (f / "toy.safetensors").unlink(), "the weights toy.safetensors are missing: the card"),
     "no card": (lambda f: (f / "toy.json").unlink(), "there is no checkpoint named 'toy': there are none"),
     "no JSON": (lambda f: (f / "toy.json").write_text("{'a': 1}"), "the card toy.json is not valid JSON: "),

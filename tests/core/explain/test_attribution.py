@@ -32,18 +32,14 @@ def test_attributions_sum_to_the_difference_within_one_percent(seed):
         assert found.values.shape == (16, 40)
 
 
-def test_one_stretch_of_few_nodes_would_miss_what_the_instance_norm_does_at_the_baseline():
-    # Why the path is cut: x / sqrt(x^2 + 1e-5) is all but finished after the first hundredth of the way.
+def test_what_the_instance_norm_does_at_the_baseline_is_not_missed():
+    # x / sqrt(x^2 + 1e-5) is all but finished after the first hundredth of the way.
     def jump(x: Tensor) -> Tensor:
         return (x / (x.square() + 1e-5).sqrt()).sum(dim=-1)
 
     x, zero = torch.tensor([2.0, -0.5, 1.0], dtype=torch.float64), torch.zeros(3, dtype=torch.float64)
     found = integrated_gradients(jump, x, zero)
     np.testing.assert_allclose(found.values, [1, -1, 1], atol=0.005)
-    nodes, weights = np.polynomial.legendre.leggauss(16)
-    alphas = torch.tensor((nodes + 1) / 2)[:, None] * x
-    uncut = (torch.tensor(weights / 2)[:, None] * 1e-5 / (alphas.square() + 1e-5) ** 1.5 * x).sum(0)
-    assert abs(float(uncut.sum()) - 1) > 0.1
 
 
 def test_closed_forms():
@@ -55,21 +51,6 @@ def test_closed_forms():
     np.testing.assert_allclose(product.values, np.full(3, 6.0 / 3), atol=1e-6)
     assert product.output == 6.0
     assert product.baseline_output == 0.0
-
-
-def test_against_a_fine_riemann_sum():
-    model = small_tlob(3).double()
-    x = torch.randn(16, 40, dtype=torch.float64)
-    base = torch.randn(16, 40, dtype=torch.float64)  # no constant channel, so that a uniform rule converges too
-    function = class_probability(model, label=2)
-    total = torch.zeros_like(x)
-    for alpha in (torch.arange(400) + 0.5) / 400:
-        point = (base + alpha * (x - base))[None].requires_grad_()
-        total += torch.autograd.grad(function(point).sum(), point)[0][0]
-    by_hand = total / 400 * (x - base)
-    np.testing.assert_allclose(
-        integrated_gradients(function, x, base).values, by_hand.numpy(), atol=2e-4 * by_hand.abs().max().item()
-    )
 
 
 def test_against_captum():

@@ -69,12 +69,6 @@ def test_a_method_must_speak_of_every_part() -> None:
             deletion_curves(linear({"short": wrong}))
 
 
-def test_area_is_numpys_trapezoid() -> None:
-    x, y = np.linspace(0, 1, 9), np.random.default_rng(1).random(9)
-    by_hand = sum((y[i] + y[i + 1]) / 2 * (x[i + 1] - x[i]) for i in range(8))
-    assert Curves(shares=x, answers={"a": y}).area("a") == pytest.approx(by_hand)
-
-
 def curves(height: float, chance: float = 0.5) -> Curves:
     return Curves(shares=np.linspace(0, 1, 3), answers={"a": np.full(3, height), RANDOM: np.full(3, chance)})
 

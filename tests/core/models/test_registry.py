@@ -15,6 +15,7 @@ from core.models.minilm import MiniLMConfig
 from core.models.tlob import TLOB, TLOBConfig
 from core.models.transformer import TransformerConfig
 from core.models.vit import ViT, ViTConfig
+from tests.core.test_checkpoints import CARD
 
 SMALL: list[AttentionConfig] = [
     TLOBConfig(steps=8, width=8, pairs=1),
@@ -45,11 +46,7 @@ def test_a_configuration_says_what_its_model_takes(config: AttentionConfig) -> N
 
 def saved(folder: Path, **entries: object) -> checkpoints.Checkpoint:
     model = ViT(ViTConfig(side=12, width=16, heads=2, layers=1, hidden=16))
-    card = {
-        "model": "vit", "config": model.config.to_dict(), "data": [], "split": "", "seed": 0, "command": "", "versions": {},
-        "metrics": {}, **entries,
-    }  # fmt: skip
-    checkpoints.save("small", model, card, folder=folder)
+    checkpoints.save("small", model, CARD | {"model": "vit", "config": model.config.to_dict()} | entries, folder=folder)
     return checkpoints.load("small", folder=folder)
 
 

@@ -1,6 +1,9 @@
-"""Drawn pictures of no garments on white: a page of text, a mug, shapes and a face."""
+"""Drawn pictures of no garments on white: a page of text, a mug, shapes and a face; and readings that were made up."""
 
+import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+
+from core.vision.sight import PATCH, SeenPicture
 
 WORDS = "the quick brown fox jumps over the lazy dog and so on until the line ends "
 
@@ -37,3 +40,14 @@ def _shapes() -> dict[str, Image.Image]:
         pens["face"].ellipse(box, fill="black")
     pens["face"].arc((230, 300, 370, 420), 20, 160, fill="black", width=6)
     return sheets
+
+
+NONE = np.zeros((0, 0), np.float32)
+
+
+def made_reading(salience: np.ndarray, tokens: np.ndarray = NONE, inside: tuple[int, int, int, int] | None = None) -> SeenPicture:
+    """A reading of a black square in which so much stands out, pixel by pixel."""
+    side = len(salience)
+    pixels, grid = np.zeros((side, side, 3), np.uint8), (side // PATCH, side // PATCH)
+    inside = inside or (0, 0, side, side)
+    return SeenPicture(pixels=pixels, inside=inside, grid=grid, tokens=tokens, queries=NONE, keys=NONE, salience=salience)

@@ -15,21 +15,16 @@ from core.vision.pictures import from_pixels
 from core.vision.preprocessing import Recipe, prepare
 from core.vision.uprightness import prepare_upright
 from tests.core.models import numpy_vit
+from tests.core.test_checkpoints import CARD as PLAIN
 
 CONFIG = ViTConfig(width=16, heads=2, layers=2, hidden=16)
-CARD: dict[str, Any] = {
+CARD: dict[str, Any] = PLAIN | {
     "model": "vit",
     "config": CONFIG.to_dict(),
     "classes": list(CLASSES),
     "transform": {"mean": 0.28, "std": 0.35},
     "calibration": {"temperature": 0.7},
     "strangeness": {"threshold": -2.0},
-    "data": [],
-    "split": "",
-    "seed": 0,
-    "command": "",
-    "versions": {},
-    "metrics": {},
 }
 IMAGES = np.random.default_rng(0).integers(0, 256, (7, 28, 28), dtype=np.uint8)
 

@@ -11,6 +11,7 @@ from core.vision.pictures import Picture, decode, from_pixels
 from core.vision.preprocessing import Recipe, prepare
 from core.vision.sight import SeenPicture
 from core.vision.sight_files import SIGHT_FILES
+from tests.core.vision.made_pictures import made_reading
 
 RECIPE = Recipe(manner="photograph")
 AT, SIDE = 60, 240
@@ -21,9 +22,7 @@ def reading(salience: np.ndarray, groups: np.ndarray) -> SeenPicture:
     """A reading of 224 pixels whose patches have a direction of their own for each group."""
     tokens = np.zeros((257, 384), np.float32)
     tokens[1:][np.arange(256), groups.ravel()] = 1
-    none = np.zeros((0, 0), np.float32)
-    pixels, inside = np.zeros((224, 224, 3), np.uint8), (0, 0, 224, 224)
-    return SeenPicture(pixels=pixels, inside=inside, grid=(16, 16), tokens=tokens, queries=none, keys=none, salience=salience)
+    return made_reading(salience, tokens)
 
 
 def test_a_thing_that_stands_out_and_one_that_is_alike_are_boxes() -> None:

@@ -8,7 +8,7 @@ import pytest
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import load_classifier
 from core.vision.lit_answer import DARKEST, lit, percent_edges
-from core.vision.sight import SeenPicture
+from tests.core.vision.made_pictures import made_reading
 from tests.core.vision.tiny_vit import FOLDER
 
 
@@ -16,18 +16,7 @@ def test_a_picture_is_dark_where_nothing_stands_out() -> None:
     salience = np.zeros((112, 112), np.float32)
     salience[:, 56:] = 1  # of a picture twice as wide as high, whose room begins at row 28
     salience[70:] = 0.5  # its lower quarter stands out by halves
-    empty = np.zeros((0, 0), np.float32)
-    inside = (0, 28, 112, 84)
-    seen = SeenPicture(
-        pixels=np.zeros((112, 112, 3), np.uint8),
-        inside=inside,
-        grid=(8, 8),
-        tokens=empty,
-        queries=empty,
-        keys=empty,
-        salience=salience,
-    )
-    found = lit(np.full((100, 200, 3), 200, np.uint8), seen)
+    found = lit(np.full((100, 200, 3), 200, np.uint8), made_reading(salience, inside=(0, 28, 112, 84)))
     assert (found[:70, :90] == round(200 * DARKEST)).all() and (found[:70, 110:] == 200).all()
     assert (found[80:] == round(200 * (1 + DARKEST) / 2)).all()
     assert percent_edges((10, 20, 60, 80), (200, 100)) == (5, 20, 30, 80)

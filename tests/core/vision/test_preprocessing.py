@@ -1,7 +1,7 @@
 """Preprocessing: the data set's own images pass untouched, and each step against a closed form or a library."""
 
-import io
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,8 +23,10 @@ from core.vision.preprocessing import (
     sharpened,
 )
 from tests.core.vision import made_pictures
+from tests.core.vision.picture_bytes import saved
 
 IMAGES = gallery()[0]
+jpeg = partial(saved, kind="JPEG")
 
 
 def on_white(image: NDArray[np.uint8], *, factor: int = 6, height: int = 300, width: int = 240, paper: int = 253) -> Picture:
@@ -51,14 +53,6 @@ def test_a_garment_on_a_large_light_sheet_is_found_again() -> None:
     np.testing.assert_array_equal(prepared.square[::6, ::6], image)
 
 
-def test_what_is_kept_of_the_steps_fits_together() -> None:
-    prepared = prepare(on_white(IMAGES[0]))
-    assert prepared.upright.shape == (300, 240, 3) and prepared.image.shape == (SIDE, SIDE)
-    left, top, right, bottom = prepared.box
-    assert prepared.square.shape == (max(bottom - top, right - left),) * 2
-    assert prepared.done == ("invert", "black", "crop", "pad", "resize", "sharpen")
-
-
 def test_the_garment_stands_in_the_middle_with_its_longest_side_from_edge_to_edge() -> None:
     sheet = np.full((200, 300), 255, np.uint8)
     sheet[50:150, 200:250] = 90
@@ -72,13 +66,6 @@ def test_grey_is_pillows_luminance() -> None:
     theirs = np.asarray(Image.fromarray(colours).convert("L"), dtype=int)
     assert np.abs(luminance(colours.astype(np.float64)).round() - theirs).max() <= 1  # Pillow rounds down
     assert "grey" in prepare(decode(png(colours))).done
-
-
-def test_what_is_transparent_gets_a_ground() -> None:
-    rgba = np.zeros((40, 40, 4), np.uint8)
-    rgba[10:30, 10:30] = (200, 0, 0, 255)
-    picture = decode(png(rgba))
-    assert prepare(picture).upright[0, 0].tolist() == [255, 255, 255]
 
 
 @pytest.mark.parametrize(
@@ -120,36 +107,32 @@ def test_sharpening_is_a_convolution_with_imagemagicks_kernel() -> None:
 
 def test_each_choice_is_followed() -> None:
     picture = on_white(IMAGES[0])
+    assert prepare(picture).done == ("invert", "black", "crop", "pad", "resize", "sharpen")
     assert prepare(picture, Recipe(crop="whole")).box == (0, 0, 240, 300)
     assert prepare(picture, Recipe(crop=(25, 10, 75, 90))).box == (60, 30, 180, 270)
     assert [prepare(picture, Recipe(turn=turn), lies=1).quarters for turn in ("auto", "none")] == [3, 0]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("size", [(1, 1), (1, 500), (500, 1), (3, 2), (28, 28), (27, 29), (768, 20)])
-@pytest.mark.parametrize("level", [0, 90, 255])
-def test_a_picture_of_one_colour_is_blank_and_does_no_harm(size: tuple[int, int], level: int) -> None:
-    prepared = prepare(from_pixels(np.full(size, level, np.uint8), name=""))
-    assert prepared.blank and prepared.image.shape == (SIDE, SIDE)
+@pytest.mark.parametrize(("size", "level", "spread"), [
+    *((size, level, 0) for size in [(1, 1), (1, 500), (500, 1), (3, 2), (28, 28), (27, 29), (768, 20)] for level in (0, 90, 255)),
+    *((size, 120, spread) for size in [(1, 1), (28, 28), (60, 300)] for spread in (0, 12)),
+])  # fmt: skip
+def test_a_picture_of_one_grey_level_within_the_tolerance_is_empty_and_does_no_harm(
+    size: tuple[int, int], level: int, spread: int
+) -> None:
+    levels = level + np.random.default_rng(0).integers(0, spread + 1, size)
+    prepared = prepare(from_pixels(levels.astype(np.uint8), name=""))
+    assert prepared.empty and prepared.image.shape == (SIDE, SIDE)
+    assert prepared.blank or spread
 
 
-def see_through(opacity: int) -> bytes:
-    """A drawing that nothing of can be seen where the opacity is 0."""
+def test_what_is_transparent_gets_a_ground_and_throughout_is_empty() -> None:
     rgba = np.zeros((40, 40, 4), np.uint8)
-    rgba[10:30, 10:30, :3] = 200
-    rgba[..., 3] = opacity
-    return png(rgba)
-
-
-@pytest.mark.parametrize("size", [(1, 1), (28, 28), (60, 300)])
-@pytest.mark.parametrize("spread", [0, 12])
-def test_a_picture_of_one_grey_level_within_the_tolerance_is_empty(size: tuple[int, int], spread: int) -> None:
-    levels = 120 + np.random.default_rng(0).integers(0, spread + 1, size)
-    assert prepare(from_pixels(levels.astype(np.uint8), name="")).empty
-
-
-def test_what_is_transparent_throughout_is_empty_and_a_garment_is_not() -> None:
-    assert prepare(decode(see_through(0))).empty
-    assert not prepare(decode(see_through(255))).empty
+    rgba[10:30, 10:30] = (200, 0, 0, 255)
+    for opaque in (True, False):
+        rgba[..., 3] *= opaque
+        prepared = prepare(decode(png(rgba)))
+        assert prepared.upright[0, 0].tolist() == [255, 255, 255] and prepared.empty is not opaque
     assert not any(prepare(from_pixels(image, name="")).empty for image in IMAGES)
 
 
@@ -198,6 +181,7 @@ def test_the_data_sets_images_are_known_in_any_size_and_a_drawing_on_black_is_no
     for name, drawing in made_pictures.drawings().items():
         assert not like_the_data_set(decode(jpeg(drawing))), name
         assert not like_the_data_set(decode(jpeg(ImageOps.invert(drawing)))), name
+    assert not any(like_the_data_set(decode(one.data)) for one in photograph_gallery())
 
 
 def framed(image: Image.Image, share: float, colour: str, *, bars: bool = False) -> Image.Image:
@@ -257,13 +241,3 @@ def test_a_photograph_and_a_garment_on_plain_ground_keep_their_edges() -> None:
     assert "border" not in prepare(decode(png(np.full((40, 40, 3), 90, np.uint8))), PHOTOGRAPH).done
     bordered = decode(png(np.pad(sheet[60:220, 60:180], ((9, 9), (9, 9), (0, 0)), constant_values=255)))
     assert "border" not in prepare(bordered, Recipe(manner="photograph", border="none")).done
-
-
-def test_ordinary_photographs_have_no_cleared_background() -> None:
-    assert not any(like_the_data_set(decode(one.data)) for one in photograph_gallery())
-
-
-def jpeg(image: Image.Image, **options: int) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", **options)
-    return buffer.getvalue()
