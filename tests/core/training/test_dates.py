@@ -13,6 +13,7 @@ from core.models.transformer import Transformer, TransformerConfig
 from core.training.dates import DatesTask, DatesTraining, exact, tensors, train
 from core.training.loop import LoopSettings
 from core.training.recipe import TrainingRun
+from tests.core.training.test_loop import losses_of
 
 Maps = dict[str, torch.Tensor]
 CONFIG = TransformerConfig(vocabulary=len(SYMBOLS), width=16, heads=2, layers=1, hidden=16)
@@ -73,14 +74,7 @@ def test_it_learns() -> None:
     task = DatesTask(DatesTraining(batch=32, steps_per_epoch=30, validation=10, seed=0))
     torch.manual_seed(0)
     model = Transformer(CONFIG)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    losses = []
-    for batch in task.batches(0):
-        loss = task.loss(model, batch)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
+    losses = losses_of(model, task)
     assert losses[-1] < 0.75 * losses[0]
     with pytest.raises(ValueError, match="at most"):
         model(torch.ones(1, 65, dtype=torch.long), torch.ones(1, 1, dtype=torch.long))

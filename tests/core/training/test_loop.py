@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -45,6 +46,18 @@ class Regression:
         if self.scores is not None:
             return {"score": self.scores[len(self.validated) - 1]}
         return {"score": -float(self.loss(model, next(self.batches(99))))}
+
+
+def losses_of(model: nn.Module, task: Any, *, epochs: int = 1, rate: float = 3e-3) -> list[float]:
+    """The loss at each step of a plain training."""
+    optimizer, losses = torch.optim.AdamW(model.parameters(), lr=rate), []
+    for batch in (batch for epoch in range(epochs) for batch in task.batches(epoch)):
+        loss = task.loss(model, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
 
 
 def copy(model: nn.Module) -> dict[str, Tensor]:
@@ -115,23 +128,6 @@ def nn_from_scratch() -> nn.Module:
     model = network()
     torch.rand(17)  # another state of the generator
     return model
-
-
-def test_what_a_resumed_run_was_given_is_replaced_by_what_was_kept(tmp_path: Path) -> None:
-    expected = network()
-    fit(expected, Regression(), SETTINGS, device=CPU, resume_from=tmp_path / "run")
-    other = network()
-    with torch.no_grad():
-        for parameter in other.parameters():
-            parameter.zero_()
-    progress = fit(other, Regression(), SETTINGS, device=CPU, resume_from=tmp_path / "run")  # nothing is left to do
-    assert equal(copy(other), copy(expected))
-    assert progress.step == 24
-
-
-def test_state_is_kept_without_pickle(tmp_path: Path) -> None:
-    fit(network(), Regression(), SETTINGS, device=CPU, resume_from=tmp_path / "folder" / "run")
-    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["run.safetensors"]
 
 
 def test_averages_equal_a_hand_rolled_mean() -> None:

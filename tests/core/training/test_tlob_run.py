@@ -41,12 +41,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def train_words(data: Path) -> list[str]:
+    """The command of a small training on both markets."""
+    return ["train", "tlob", *(word for name in NAMES for word in ("--data", str(data / name))), *SMALL]
+
+
 @pytest.fixture(scope="module")
 def folder(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint trained by the command line on two markets."""
     folder = tmp_path_factory.mktemp("trained")
-    files = [word for name in NAMES for word in ("--data", str(data / name))]
-    words = ["train", "tlob", *files, *SMALL, "--folder", str(folder), "--state", str(folder / "state" / "run")]
+    words = [*train_words(data), "--folder", str(folder), "--state", str(folder / "state" / "run")]
     with pytest.MonkeyPatch.context() as patched, redirect_stdout(io.StringIO()) as said:
         patched.setattr("sys.argv", ["core", *words])  # the card keeps the command
         assert main(words) == 0
@@ -191,8 +195,7 @@ def test_nothing_is_scored_between_windows_that_are_not_connected(
 
 
 def test_training_again_gives_the_same_weights(data: Path, card: dict[str, Any], tmp_path: Path) -> None:
-    files = [word for name in NAMES for word in ("--data", str(data / name))]
-    assert main(["train", "tlob", *files, *SMALL, "--folder", str(tmp_path)]) == 0
+    assert main([*train_words(data), "--folder", str(tmp_path)]) == 0
     again = json.loads((tmp_path / "small.json").read_text())
     assert again["weights_sha256"] == card["weights_sha256"]
     assert again["metrics"]["test"] == card["metrics"]["test"]
@@ -245,9 +248,7 @@ def test_files_of_a_market_are_called_after_the_first() -> None:
 def test_a_run_may_start_from_an_earlier_one(folder: Path, data: Path, card: dict[str, Any], tmp_path: Path) -> None:
     """At a rate of nothing the weights stay those of the earlier run's best epoch, and the card tells of both runs."""
     still = ["--rate", "0", "--ema", "0", "--epochs", "1", "--name", "on", "--no-test", "--state", str(tmp_path / "run")]
-    files = [word for name in NAMES for word in ("--data", str(data / name))]
-    words = ["train", "tlob", *files, *SMALL, *still, "--start", str(folder / "state" / "run"), "--folder", str(tmp_path)]
-    assert main(words) == 0
+    assert main([*train_words(data), *still, "--start", str(folder / "state" / "run"), "--folder", str(tmp_path)]) == 0
     before, after = checkpoints.load("small", folder=folder), checkpoints.load("on", folder=tmp_path)
     parameters = [name for name, _ in Predictor(before).model.named_parameters()]
     assert all(np.array_equal(before.weights[name], after.weights[name]) for name in parameters)
@@ -258,11 +259,9 @@ def test_a_run_may_start_from_an_earlier_one(folder: Path, data: Path, card: dic
 
 
 def test_the_final_weights_may_be_averaged_with_those_of_the_start(folder: Path, data: Path, tmp_path: Path) -> None:
-    files = [word for name in NAMES for word in ("--data", str(data / name))]
     start = ["--start", str(folder / "small.json"), "--epochs", "1", "--no-test"]
     for name, share in (("end", "0"), ("mean", "0.25")):
-        words = [*files, *SMALL, *start, "--start-share", share, "--name", name, "--folder", str(tmp_path)]
-        assert main(["train", "tlob", *words]) == 0
+        assert main([*train_words(data), *start, "--start-share", share, "--name", name, "--folder", str(tmp_path)]) == 0
     weights = [
         checkpoints.load(name, folder=path).weights for name, path in (("small", folder), ("end", tmp_path), ("mean", tmp_path))
     ]

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +24,7 @@ from lab.training import iiga
 from lab.training.iiga import DigitsTraining, StillsModel, StillsTask, classes, hold_out
 from lab.training.iiga_tracks import PreparedTracks, TracksTask, TracksTraining, prepare, rested, spliced, varied
 from lab.training.sentences import IGNORED, collate, ctc
+from tests.core.training.test_loop import losses_of
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "signs"
 SENTENCES = read_sentences(FIXTURES / "boston104", "train")
@@ -114,23 +114,11 @@ def test_the_loss_is_torchs_ctc_and_no_path_counts_as_zero() -> None:
     torch.testing.assert_close(found, expected / 2)  # the second, T = 2 for "3 3", has no path (D19)
 
 
-def steps(model: IIGA | StillsModel, task: Any, *, epochs: int, rate: float) -> list[float]:
-    """The loss at each step of a training."""
-    optimizer, losses = torch.optim.AdamW(model.parameters(), lr=rate), []
-    for batch in (batch for epoch in range(epochs) for batch in task.batches(epoch)):
-        loss = task.loss(model, batch)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
 def test_steps_of_a_tiny_model_lower_the_loss() -> None:
     torch.manual_seed(0)
     model = IIGA(CONFIG)
     task = TracksTask(PREPARED, PREPARED, STILL)
-    losses = steps(model, task, epochs=25, rate=2e-3)
+    losses = losses_of(model, task, epochs=25, rate=2e-3)
     assert losses[-1] < 0.5 * losses[0]
     model.eval()
     assert task.validate(model)["wer"] == -task.validate(model)["score"] <= 1.0
@@ -152,7 +140,7 @@ def test_stills_learn_too() -> None:
     config = IIGAConfig(vocabulary=11, width=16, heads=2, image_size=32, width_multiplier=0.25, image_channels=32)
     torch.manual_seed(0)
     model, task = StillsModel(config), StillsTask(studios[0], studios[1], how)
-    losses = steps(model, task, epochs=12, rate=3e-3)
+    losses = losses_of(model, task, epochs=12, rate=3e-3)
     assert set(torch.cat([batch[1] for batch in task.batches(0)]).tolist()) <= {1, 2, 6, 8}
     assert np.mean(losses[-3:]) < 0.9 * losses[0]
     assert classes(np.array([BETWEEN, 0, 9])).tolist() == [BLANK, 1, 10]

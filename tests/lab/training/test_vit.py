@@ -19,6 +19,7 @@ from lab.training.augment import Augmentation
 from lab.training.garment_teacher import GarmentTeacher
 from lab.training.vit import ViTTask, ViTTraining, prepare
 from lab.vision.idx import IdxPart, read_part
+from tests.core.training.test_loop import losses_of
 from tests.lab.vision.test_idx import write
 
 RANDOM = np.random.default_rng(0)
@@ -61,17 +62,14 @@ def test_an_epoch_is_every_image_once_and_repeats_by_its_number() -> None:
 
 
 class Fixed(nn.Module):
-    """Answers from its label-free input: the image's first ten pixels."""
+    """Answers from its label-free input: so many times the image's first ten pixels."""
+
+    def __init__(self, factor: int = 1) -> None:
+        super().__init__()
+        self.factor = factor
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x[:, 0, 0, :10]
-
-
-class Master(nn.Module):
-    """A teacher whose answers are twice the label-free ones."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return 2 * x[:, 0, 0, :10]
+        return self.factor * x[:, 0, 0, :10]
 
 
 def test_the_loss_is_the_written_one() -> None:
@@ -81,7 +79,7 @@ def test_the_loss_is_the_written_one() -> None:
     p = logits.log_softmax(dim=1)
     by_hand = -(0.9 * p[torch.arange(4), labels] + 0.01 * p.sum(dim=1)).mean()
     torch.testing.assert_close(ViTTask(DATA, TRAINING).loss(Fixed(), (images, labels)), by_hand)
-    task = ViTTask(DATA, replace(TRAINING, soft=0.7, temperature=2.0), teacher=Master())  # type: ignore[arg-type]
+    task = ViTTask(DATA, replace(TRAINING, soft=0.7, temperature=2.0), teacher=Fixed(2))  # type: ignore[arg-type]
     target = (2 * logits / 2).softmax(dim=1)
     soft = (target * (target.log() - (logits / 2).log_softmax(dim=1))).sum(dim=1).mean() * 4
     torch.testing.assert_close(task.loss(Fixed(), (images, labels)), 0.3 * by_hand + 0.7 * soft, atol=1e-4, rtol=1e-4)
@@ -169,10 +167,5 @@ def test_the_smallest_model_learns_the_stand_ins() -> None:
     plain = Augmentation(flip=0, shift=0, warp=0)
     task = ViTTask(DATA, replace(TRAINING, augmentation=plain))
     before = task.validate(model.eval())["validation_loss"]
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    for epoch in range(8):
-        for batch in task.batches(epoch):
-            optimizer.zero_grad()
-            task.loss(model, batch).backward()
-            optimizer.step()
+    losses_of(model, task, epochs=8)
     assert task.validate(model.eval())["validation_loss"] < before - 0.2

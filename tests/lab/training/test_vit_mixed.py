@@ -142,25 +142,19 @@ def test_a_batch_holds_what_the_settings_say_and_repeats(real: Photographs) -> N
     assert len(images) == len(right) == 5 + 2  # without pictures of other things, only invented ones
 
 
-def test_with_one_right_output_the_loss_is_torchs_cross_entropy(real: Photographs) -> None:
+def test_the_loss_is_torchs_cross_entropy_and_probabilities_of_several_right_outputs_are_summed(real: Photographs) -> None:
     torch.manual_seed(0)
     model = CCT(SMALL).eval()
     images, labels = torch.randn(12, 3, SIDE, SIDE), torch.arange(12) % (NONE + 1)
     outputs = model.logits_with_rejection(model.features(images))
     expected = F.cross_entropy(outputs, labels, label_smoothing=0.05)
-    found = task(real).loss(model, (images, F.one_hot(labels, NONE + 1).bool(), UPRIGHT))
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
-
-
-def test_with_several_right_outputs_their_probabilities_are_summed(real: Photographs) -> None:
-    torch.manual_seed(0)
-    model = CCT(SMALL).eval()
-    images = torch.randn(1, 3, SIDE, SIDE)
-    right = torch.zeros(1, NONE + 1, dtype=torch.bool)
-    right[0, [2, 6]] = True
-    p = model.logits_with_rejection(model.features(images)).softmax(dim=1)[0]
-    expected = -(0.95 * (p[2] + p[6]).log() + 0.05 * p.log().mean())
+    right = F.one_hot(labels, NONE + 1).bool()
     torch.testing.assert_close(task(real).loss(model, (images, right, UPRIGHT)), expected, atol=1e-5, rtol=1e-5)
+    right[0] = False
+    right[0, [2, 6]] = True
+    p = outputs[0].softmax(dim=0)
+    expected = -(0.95 * (p[2] + p[6]).log() + 0.05 * p.log().mean())
+    torch.testing.assert_close(task(real).loss(model, (images[:1], right[:1], UPRIGHT)), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_a_pupil_also_imitates_its_teacher_on_the_photographs(real: Photographs) -> None:

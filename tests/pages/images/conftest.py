@@ -1,5 +1,7 @@
 """A small trained ViT in the place of the shipped one, and links that are noted: a page alone has nowhere to link to."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,21 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Path:
     # The test's own patcher, so that what a test patches besides is undone in order.
     monkeypatch.setattr(checkpoints, "FOLDER", FOLDER)
     return FOLDER
+
+
+@pytest.fixture
+def vit_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Makes a folder the app's that holds a copy of the app's ViT, of whose card some entries are others."""
+
+    def copied(**entries: Any) -> Path:
+        if tmp_path != checkpoints.FOLDER:
+            (tmp_path / "vit.safetensors").write_bytes((checkpoints.FOLDER / "vit.safetensors").read_bytes())
+        card = json.loads((checkpoints.FOLDER / "vit.json").read_text())
+        (tmp_path / "vit.json").write_text(json.dumps(card | entries))
+        monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+        return tmp_path
+
+    return copied
 
 
 @pytest.fixture(autouse=True)

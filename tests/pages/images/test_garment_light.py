@@ -68,12 +68,12 @@ def test_the_shipped_models_are_lit_by_the_measure_that_passed_their_test() -> N
 
 
 def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
-    query = {"item": "7", "crop": "box", "left": "25"}
+    query = {"item": "7", "inside": "truth", "crop": "box", "left": "25"}
     app = opened(**query)
     image = prepare(from_pixels(IMAGES[7], name=""), Recipe(crop=(25, 0, 100, 100))).image
     _head, arrays = scene_of(app)
     np.testing.assert_array_equal(arrays["layer 1"], analyse(classifier, image).maps["layer 1"].astype(np.float16))
-    assert app.query_params == query
+    assert app.query_params == query and app.segmented_control(key="inside").value == "truth"
 
 
 # -- hidden patches -----------------------------------------------------------------------------------------------------------

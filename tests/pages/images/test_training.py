@@ -1,6 +1,6 @@
 """The training of the model that answers, a view under Garments, by Streamlit's own test runner."""
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,11 +32,6 @@ def test_the_shipped_run_is_shown_with_its_cards_numbers(name: str) -> None:
     assert card["command"] in text
 
 
-def test_a_card_that_tells_of_no_training_gets_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("vit.json", "vit.safetensors"):
-        (tmp_path / name).write_bytes((checkpoints.FOLDER / name).read_bytes())
-    card = json.loads((tmp_path / "vit.json").read_text()) | {"history": [[1, 2]]}
-    (tmp_path / "vit.json").write_text(json.dumps(card))
-    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
-    app = opened()
-    assert any("does not describe" in error.value for error in app.error)
+def test_a_card_that_tells_of_no_training_gets_one_sentence(vit_with: Callable[..., Path]) -> None:
+    vit_with(history=[[1, 2]])
+    assert any("does not describe" in error.value for error in opened().error)

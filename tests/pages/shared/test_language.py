@@ -182,14 +182,6 @@ def test_translations_have_the_gaps_of_the_original(code: str) -> None:
             assert len(markup.findall(translation)) == len(markup.findall(originals[0])), f"{entry.id!r} -> {translation!r}"
 
 
-def test_the_compiled_catalogue_equals_the_written_one() -> None:
-    for code in TRANSLATED:
-        compiled = language.catalogue(code)
-        for entry in catalogue_of(code):
-            if entry.id and isinstance(entry.id, str):
-                assert compiled.gettext(entry.id) == entry.string
-
-
 def test_prose_exists_in_every_language() -> None:
     folders = {code: language.ASSETS / "text" / code for code in language.LANGUAGES}
     names = {code: {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")} for code, folder in folders.items()}

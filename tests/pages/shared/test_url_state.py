@@ -32,15 +32,14 @@ def shown(app: AppTest) -> str:
     return str(app.text[0].value)
 
 
-def test_defaults_stay_out_of_the_url() -> None:
-    app = run()
-    assert shown(app) == "replay 2" and app.query_params == {}
-
-
-def test_a_link_sets_the_choices() -> None:
-    app = run({"source": "live", "speed": "1"})
-    assert shown(app) == "live 1"
-    assert app.query_params == {"source": "live", "speed": "1"}
+@pytest.mark.parametrize(("link", "chosen", "kept"), [
+    ({}, "replay 2", {}),
+    ({"source": "live", "speed": "1"}, "live 1", {"source": "live", "speed": "1"}),
+    ({"source": "<script>", "speed": "9"}, "replay 2", {}),
+])  # fmt: skip
+def test_a_link_sets_the_choices_and_defaults_stay_out_of_it(link: dict[str, str], chosen: str, kept: dict[str, str]) -> None:
+    app = run(link)
+    assert shown(app) == chosen and app.query_params == kept
 
 
 def test_a_choice_goes_into_the_url_as_a_code_and_back_out() -> None:
@@ -56,11 +55,6 @@ def test_the_choice_outlives_a_change_of_language() -> None:
     app.session_state["labels"] = {"replay": "Grabación", "live": "En vivo"}
     app.run()
     assert shown(app) == "live 2" and app.selectbox[0].options == ["Grabación", "En vivo"]
-
-
-def test_a_link_with_nonsense_opens_with_the_default() -> None:
-    app = run({"source": "<script>", "speed": "9"})
-    assert shown(app) == "replay 2" and app.query_params == {}
 
 
 def test_another_link_in_the_same_visit_wins() -> None:
