@@ -58,7 +58,7 @@ def _fill(module: str, parser: argparse.ArgumentParser) -> None:
 
 
 def _run_tlob(o: argparse.Namespace) -> None:
-    answer = evaluate_recordings.scored(o)
+    answer, _ = evaluate_recordings.scored(o)
     print(json.dumps(answer) if o.json else evaluate_recordings.table(answer))
 
 

@@ -1,19 +1,24 @@
-"""`python -m core evaluate tlob --data PLACE...`: recordings by any checkpoints, as JSON or text."""
+"""`python -m core evaluate tlob --data PLACE...`: recordings by any checkpoints, as JSON, text or a report."""
 
 import argparse
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from core import checkpoints
 from core.device import use_one_thread
 from core.market.answers import report as reports
 from core.market.answers.naive import A_THIRD_EACH, NAIVE
 from core.market.answers.recordings import ScoredDay, Scoring, find_recordings, score_day
 from core.market.answers.table import Table
+from core.market.book import BookError
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
+from core.market.made_again import TRAINED, has_journal, known_predictors, make_again
 from core.market.predictor import Predictor, load_predictor
 from core.market.store.index import Recording
 from core.messages import BadValue, compose
@@ -27,11 +32,15 @@ ROWS_PER_REPORT = 5
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options for a folder of recordings."""
     p.add_argument("--beside", nargs="+", default=[], metavar="NAME", help="other checkpoints on the same rows")
-    add_rows(p, ("every", 1, "score every so many-th row"))
+    add_rows(
+        p,
+        ("every", 1, "score every so many-th row"),
+        ("out", Path, "write report.json and the tables here"),
+    )
 
 
-def scored(o: argparse.Namespace) -> dict[str, Any]:
-    """Score every recording; returns what is printed.
+def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
+    """Score every recording; returns what is printed, and everyone's answers at every row.
 
     Raises:
         ValueError: where nothing can be scored.
@@ -49,7 +58,11 @@ def scored(o: argparse.Namespace) -> dict[str, Any]:
     if not sums:
         raise ValueError(next(iter(skipped.values())))
     rows = Table.joined({day.recording: day.table for day in sums})
-    return _answer(o.checkpoint, rows, sums, skipped, reports.all_tables(rows))
+    tables = reports.all_tables(rows)
+    answer = _answer(o.checkpoint, rows, sums, skipped, tables)
+    if o.out is not None:
+        write(o.out, answer, rows, tables)
+    return answer, rows
 
 
 def _by_market(days: Iterable[Recording]) -> list[Recording]:
@@ -58,6 +71,17 @@ def _by_market(days: Iterable[Recording]) -> list[Recording]:
     for day in days:
         markets.setdefault(day.market, []).append(day)
     return [replace(own[0], files=tuple(file for day in own for file in day.files)) for own in markets.values()]
+
+
+def _with_journal(day: Recording, scored: ScoredDay, folder: Path) -> ScoredDay:
+    """The same, with what came of making its journal of predictions again, where it has one."""
+    if not has_journal(day.paths):
+        return scored
+    try:
+        journal = asdict(make_again(day.name, day.paths, known_predictors(folder, checkpoints.FOLDER, TRAINED)))
+    except BookError as error:  # the rows were read: it is the calls
+        journal = {"refused": str(error)}
+    return replace(scored, about=scored.about | {"journal": journal})
 
 
 def _score_all(
@@ -78,6 +102,8 @@ def _score_all(
     for day in days:
         try:
             one = score_day(day, models, by, progress=bar)
+            if o.out is not None:
+                one = _with_journal(day, one, o.folder.resolve())
         except (ValueError, OSError) as error:
             if len(days) == 1:
                 raise
@@ -135,6 +161,16 @@ def _with_interval(line: dict[str, Any]) -> dict[str, Any]:
     interval = {name: [line[f"{name}_low"], line[f"{name}_high"]] for name in sorted(bounds) if line[f"{name}_low"] is not None}
     kept = {key: value for key, value in line.items() if not key.endswith(("_low", "_high"))}
     return kept | {"interval": interval}
+
+
+def write(folder: Path, answer: dict[str, Any], rows: Table, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write `report.json`, each table as CSV and Parquet, and `rows.parquet`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+        table.to_parquet(folder / f"{name}.parquet", index=False)
+    reports.row_table(rows).to_parquet(folder / "rows.parquet", index=False)
+    (folder / "report.json").write_text(json.dumps(answer, ensure_ascii=False) + "\n", encoding="utf-8")  # last: it is whole then
 
 
 def table(answer: dict[str, Any]) -> str:

@@ -99,6 +99,11 @@ def known_predictors(*folders: Path) -> Predictors:
     return find
 
 
+def has_journal(files: Iterable[Path]) -> bool:
+    """Tells whether calls lie beside one of these files of rows."""
+    return any(is_segment(path) and segment_path(path, CALLS).exists() for path in files)
+
+
 def make_again(
     name: str, files: Iterable[Path], predictors: Predictors, *, progress: Callable[[int, int], None] | None = None
 ) -> MadeAgain:

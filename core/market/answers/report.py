@@ -186,6 +186,17 @@ def _loss(rows: Table, name: str) -> FloatArray:
     return losses(rows.answers[name].probabilities, rows.truth)
 
 
+def row_table(rows: Table) -> pd.DataFrame:
+    """One line per row: when, the book's mid and spread, what happened, and every forecaster's answer."""
+    columns: dict[str, Any] = {"recording": rows.rows["recording"].array, "timestamps": rows.column("timestamp")}
+    columns |= {name: rows.column(name) for name in ("mid", "spread", "volatility", "truth")}
+    for name, answer in rows.answers.items():
+        if name != "uniform" and np.isfinite(answer.probabilities).any():
+            columns |= {f"{name}_{label}": answer.probabilities[:, i] for i, label in enumerate(("down", "stationary", "up"))}
+        columns[f"{name}_call"] = answer.calls
+    return pd.DataFrame(columns)
+
+
 def reliability_table(rows: Table) -> pd.DataFrame:
     """One line per forecaster with probabilities and bin of its likeliest class: `confidence`, `accuracy`, `count` (D26)."""
     lines = []
