@@ -1,13 +1,14 @@
-"""Makes the README's pictures and film from the running app (`make run` beside it)."""
+"""Makes the README's pictures and film, and with `--stops` those of the lecture, from the running app (`make run` beside it)."""
 
 import argparse
 import io
 from pathlib import Path
 from typing import Final
 
-from PIL import Image
+from PIL import Image, ImageOps
 from playwright.sync_api import Browser, sync_playwright
 
+from core.lecture.stops import MINUTES
 from tests.conftest import find_chromium
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "assets" / "screenshots"
@@ -22,6 +23,10 @@ PAGES: Final = {
 PRESSES: Final = 7
 """Presses of an arrow that stop the film of signs at a hand."""
 SIZE: Final = (1440, 900)
+STOP_PICTURES: Final = FOLDER.parent / "pictures" / "lecture"
+STOP_SIZE: Final = (640, 254)
+PICTURED: Final = {"writes": 2, "qkv": 2, "softmax": 2, "heads": 2, "scenes": 3, "works": 2}
+"""Views whose figure stands for their stop, where it is not the first."""
 COLOURS: Final = 128
 FILM: Final = "/words?lang=en"
 """Page of the film, in which each word is pointed at in turn."""
@@ -33,9 +38,14 @@ def main() -> None:
     """Opens each page and writes its first screen, as a PNG of few colours; then the film."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", default="http://localhost:8501", help="of the running app")
-    url = parser.parse_args().url.rstrip("/")
+    parser.add_argument("--stops", action="store_true", help="the pictures of the lecture's stops instead")
+    options = parser.parse_args()
+    url = options.url.rstrip("/")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        if options.stops:
+            _stops(browser, url)
+            return
         for name, (path, rest_s) in PAGES.items():
             page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
             page.goto(url + path)
@@ -50,6 +60,19 @@ def main() -> None:
             page.close()
         _film(browser, url)
         browser.close()
+
+
+def _stops(browser: Browser, url: str) -> None:
+    """Writes the figure of each stop's view that says most in small."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    for number, code in enumerate(MINUTES, start=1):
+        page.goto(f"{url}/learn?stop={number}.{PICTURED.get(code, 1)}&lang=en")
+        figure = page.locator(".lecture-figure")
+        figure.locator(".lecture-panel").first.wait_for(timeout=60_000)
+        page.wait_for_timeout(1_000)
+        shot = Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
+        ImageOps.fit(shot, STOP_SIZE).save(STOP_PICTURES / f"{code}.webp", quality=62, method=6)
+    page.close()
 
 
 def _film(browser: Browser, url: str) -> None:
