@@ -9,10 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from itertools import chain, zip_longest
 from typing import Any, Final, Literal
-
-import numpy as np
 
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FloatArray
 
@@ -149,20 +146,16 @@ class KrakenChecksum(StreamCheck):
 
     def in_step(self, message: Any) -> bool:
         """The checksum of a snapshot shows whether numbers are written as the venue writes them."""
-        for begins, sent in self._sent(message):
-            checksum = self._checksum()
-            if begins or checksum is None:
-                self.reliable = checksum == sent
-            elif self.reliable and checksum != sent:
-                return False
-        return True
-
-    def _sent(self, message: Any) -> list[tuple[bool, int]]:
-        """Tells whether each book in the message begins the stream, and gives its checksum."""
         if not isinstance(message, dict) or message.get("channel") != "book":
-            return []
-        books = [data for data in message["data"] if data["symbol"] == self._symbol and "checksum" in data]
-        return [(message["type"] == "snapshot", data["checksum"]) for data in books]
+            return True
+        for data in message["data"]:
+            if data["symbol"] == self._symbol and "checksum" in data:
+                checksum = self._checksum()
+                if message["type"] == "snapshot" or checksum is None:
+                    self.reliable = checksum == data["checksum"]
+                elif self.reliable and checksum != data["checksum"]:
+                    return False
+        return True
 
     def _checksum(self) -> int | None:
         """Of the book as ccxt keeps it; None where one of its numbers has more digits than a float holds."""
@@ -173,29 +166,6 @@ class KrakenChecksum(StreamCheck):
         if any(value * 10**places > MAX_DIGITS for value, places in numbers):
             return None
         return zlib.crc32("".join(f"{value:.{places}f}".replace(".", "").lstrip("0") for value, places in numbers).encode())
-
-
-class OkxChecksum(KrakenChecksum):
-    """OKX's CRC32 of the 25 best levels a side, from before it numbered its messages; the numbers are checked by ccxt."""
-
-    def _sent(self, message: Any) -> list[tuple[bool, int]]:
-        if not isinstance(message, dict) or not str(message.get("arg", {}).get("channel", "")).startswith("books"):
-            return []
-        books = message.get("data", ())
-        self.reliable = self.reliable or any("prevSeqId" in data for data in books)
-        return [(message.get("action") == "snapshot", data["checksum"]) for data in books if "prevSeqId" not in data]
-
-    def _checksum(self) -> int | None:
-        book = self._exchange.orderbooks[self._symbol]
-        levels = chain(*zip_longest(book["bids"][:25], book["asks"][:25]))
-        crc = zlib.crc32(":".join(_plain(number) for level in levels if level for number in level[:2]).encode())
-        return crc - 2**32 * (crc >= 2**31)
-
-
-def _plain(number: float) -> str:
-    """A number without an exponent, and without zeros at the end."""
-    text = repr(number)
-    return np.format_float_positional(number, trim="-") if "e" in text else text.removesuffix(".0")
 
 
 class Way(StrEnum):
@@ -251,9 +221,9 @@ VENUES: Final[Mapping[str, VenueCheck]] = {
     "krakenfutures": VenueCheck(Way.NUMBERS, "captured", partial(Numbers, kraken_futures_numbers)),
     "kucoin": VenueCheck(Way.WHOLE, "captured"),
     "kucoinfutures": VenueCheck(Way.WHOLE),
-    "myokx": VenueCheck(Way.NUMBERS, "", OkxChecksum),
-    "okx": VenueCheck(Way.NUMBERS, "captured", OkxChecksum),
-    "okxus": VenueCheck(Way.NUMBERS, "", OkxChecksum),
+    "myokx": VenueCheck(Way.NUMBERS),
+    "okx": VenueCheck(Way.NUMBERS, "captured"),
+    "okxus": VenueCheck(Way.NUMBERS),
     "upbit": VenueCheck(Way.WHOLE),
 }
 

@@ -7,12 +7,13 @@ loses it. A server can refuse, fall silent, delist its market and go away.
 import asyncio
 import contextlib
 import json
+import re
 import time
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from aiohttp import WSMsgType, web
@@ -32,6 +33,8 @@ class VenueServer(ABC):
     symbol: str
     pace_s = 0.1
     """Seconds between two messages."""
+    options: ClassVar[Mapping[str, Any]] = {}
+    """Of the ccxt exchange object."""
 
     def __init__(self) -> None:
         self.sockets: set[web.WebSocketResponse] = set()
@@ -125,9 +128,16 @@ class VenueServer(ABC):
             self.sockets.discard(socket)
         return socket
 
-    @abstractmethod
     def configure(self, exchange: Any) -> None:
-        """Point a ccxt exchange object here."""
+        """Every address leads here, the host as the first part of the path."""
+        exchange.enableRateLimit = False
+        exchange.urls["api"] = self._moved(exchange.urls["api"])
+        exchange.options |= self.options
+
+    def _moved(self, urls: Any) -> Any:
+        if isinstance(urls, dict):
+            return {name: self._moved(url) for name, url in urls.items()}
+        return re.sub(r"^(http|ws)s?://", rf"\1://127.0.0.1:{self.port}/", urls)
 
     @abstractmethod
     def step(self, levels: range | None = None) -> str:
@@ -218,11 +228,6 @@ class BinanceDeltaServer(DeltaServer):
 
     exchange, symbol, depth = "binance", "BTC/USDT", 60
 
-    def configure(self, exchange: Any) -> None:
-        exchange.enableRateLimit = False
-        exchange.urls["api"]["public"] = f"http://127.0.0.1:{self.port}/api/v3"
-        exchange.urls["api"]["ws"]["spot"] = f"ws://127.0.0.1:{self.port}/stream/ws"
-
     def _reply(self, path: str) -> Any:
         if path.endswith("exchangeInfo"):
             base = "ETH" if self.delisted else "BTC"
@@ -250,11 +255,6 @@ class KrakenServer(DeltaServer):
     """Kraken's websocket v2, with its checksum (docs.kraken.com, "Book: checksum")."""
 
     exchange, symbol, depth = "kraken", "BTC/USD", 25
-
-    def configure(self, exchange: Any) -> None:
-        exchange.enableRateLimit = False
-        exchange.urls["api"]["public"] = f"http://127.0.0.1:{self.port}"
-        exchange.urls["api"]["ws"]["publicV2"] = f"ws://127.0.0.1:{self.port}/v2"
 
     def _reply(self, path: str) -> Any:
         if path.endswith("Assets"):
@@ -312,12 +312,7 @@ class BybitServer(DeltaServer):
     """Bybit's v5 public streams."""
 
     exchange, symbol, depth = "bybit", "BTC/USDT", 50
-
-    def configure(self, exchange: Any) -> None:
-        exchange.enableRateLimit = False
-        exchange.options["fetchMarkets"] = {"types": ["spot"]}
-        exchange.urls["api"]["public"] = f"http://127.0.0.1:{self.port}"
-        exchange.urls["api"]["ws"]["public"]["spot"] = f"ws://127.0.0.1:{self.port}/v5/public/spot"
+    options: ClassVar = {"fetchMarkets": {"types": ["spot"]}}
 
     def _reply(self, path: str) -> Any:
         if path.endswith("instruments-info"):
@@ -370,18 +365,11 @@ class HtxServer(DeltaServer):
     """HTX' spot stream `mbp.150`: changes name the number before theirs, and the snapshot is asked for by socket."""
 
     exchange, symbol, depth = "htx", "BTC/USDT", 60
+    options: ClassVar = {"fetchMarkets": {"types": {"spot": True, "linear": False, "inverse": False}}}
 
     def __init__(self, seed: int = 1) -> None:
         super().__init__(seed)
         self._told = self.number
-
-    def configure(self, exchange: Any) -> None:
-        exchange.enableRateLimit = False
-        exchange.options["fetchMarkets"] = {"types": {"spot": True, "linear": False, "inverse": False}}
-        exchange.urls["hostnames"] = dict.fromkeys(("spot", "contract"), f"127.0.0.1:{self.port}")
-        exchange.urls["api"]["ws"]["api"]["spot"].update(feed=f"ws://127.0.0.1:{self.port}/feed")
-        for kind in ("spot", "public", "v2Public"):
-            exchange.urls["api"][kind] = "http://{hostname}"
 
     def _reply(self, path: str) -> Any:
         if "symbols" in path:

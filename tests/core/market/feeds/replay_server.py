@@ -1,17 +1,15 @@
-"""Servers on 127.0.0.1 that send again what venues once sent (tests/fixtures/venue_wire), each with a book of plain dictionaries.
+"""A server on 127.0.0.1 that sends again what a venue once sent (tests/fixtures/venue_wire), with a book of plain dictionaries.
 
-Whoever subscribes first is sent the captured snapshot, and later ones the book as it is by then in the same form.
+Whoever subscribes first is sent the captured snapshot, and later ones the book as it is by then in the same form. A venue's
+protocol is a `Wire`: how its messages read, and what it answers.
 """
 
 import gzip
 import heapq
-import itertools
 import json
 import re
-import zlib
-from abc import abstractmethod
-from collections.abc import Iterator
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -24,12 +22,45 @@ from tests.core.market.feeds.delta_server import VenueServer
 FIXTURES: Final = Path(__file__).resolve().parents[3] / "fixtures"
 ANSWER: Final = re.compile(r'\S+ -> [\d.]+: |\d+ (?={"lastUpdateId)')
 """Begins a line of a capture that is the answer to a request; Binance's have no address."""
-LASTS_S: Final = 35.0
-"""Seconds that a capture lasts, at an even pace."""
 PUT_RIGHT_S: Final = 4.0
 """What is lost is not put right by another message for so long."""
 Item = tuple[str, Any, Any, Any]
 """Side, the list or dictionary that holds a level, and the keys of its price and size in it."""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A captured market, and as much of its venue's protocol as it needs.
+
+    Attributes:
+        market: symbol by the venue. capture: name of its file where that is not the exchange's.
+        lasts_s: seconds that the capture lasts, at an even pace.
+        of: market of a message. kind: of one of this market: "snapshot", "change", "other" where it is sent all the same.
+        levels: in a message. number: of a message about the book; the next one where the venue does not number them.
+        kept: whether a level is one to keep whatever its size. sent: a message of the capture as it is sent.
+        whole: the book as the venue's stream begins with it; of a venue whose stream does not, as it answers requests.
+        as_captured: whether the stream begins with the captured snapshot. asked_for: whether by request.
+        answer: to a request, by its path. told: answers to a message by socket.
+    """
+
+    exchange: str
+    symbol: str
+    market: str
+    _: KW_ONLY
+    of: Callable[..., Any]
+    kind: Callable[..., str]
+    levels: Callable[..., Iterable[Item]]
+    whole: Callable[..., Any]
+    answer: Callable[..., Any]
+    told: Callable[..., list[Any]]
+    number: Callable[..., int] = lambda server, _message: server.number + 1
+    kept: Callable[..., bool] = lambda _item: True
+    sent: Callable[..., str] = lambda _server, text: text
+    as_captured: bool = True
+    asked_for: bool = False
+    contract: bool = False
+    capture: str = ""
+    lasts_s: float = 35.0
 
 
 @cache
@@ -45,33 +76,35 @@ def listed(data: Any, asks: str = "asks", bids: str = "bids", price: Any = 0, si
             yield side, item, price, size
 
 
+def bought_or_sold(changes: list[Any]) -> Iterator[Item]:
+    """Those of one that lists them by "buy" and "sell"."""
+    return (("bids" if item[0] == "buy" else "asks", item, 1, 2) for item in changes)
+
+
 class Replay(VenueServer):
     """A captured market; see the module."""
 
-    market: str
-    """Symbol by the venue."""
-    contract = False
-    capture = ""
-    """Name of its file where that is not the exchange's."""
-    lasts_s = LASTS_S
+    gives = 1000
+    """Most levels a side of a snapshot of Binance's, after the captured one."""
 
-    def __init__(self) -> None:
+    def __init__(self, wire: Wire) -> None:
         super().__init__()
+        self.wire, self.exchange, self.symbol, self.market = wire, wire.exchange, wire.symbol, wire.market
         self.book: dict[str, dict[float, float]] = {"asks": {}, "bids": {}}
         self.number = 0
         self.first = ""
         """The captured snapshot, until the book has moved."""
         self._script: list[tuple[str, Any]] = []
         self._next = 0
-        for is_answer, text in captured(self.capture or self.exchange):
+        for is_answer, text in captured(wire.capture or wire.exchange):
             message = json.loads(text)
             kind = "snapshot" if is_answer else self.kind(message)
             if kind == "snapshot" and not self.first:
                 self.first = text
                 self._apply(message)
-            elif kind and self.first and (kind == "other" or self.number_of(message) > self.number):
+            elif kind and self.first and (kind == "other" or wire.number(self, message) > self.number):
                 self._script.append((text, message))
-        self.pace_s = self.lasts_s / len(self._script)
+        self.pace_s = wire.lasts_s / len(self._script)
 
     def __len__(self) -> int:
         return len(self._script)
@@ -82,27 +115,22 @@ class Replay(VenueServer):
         return len(self._script) - self._next
 
     def configure(self, exchange: Any) -> None:
-        """Every address leads here, the host as the first part of the path; the list of markets is this one market."""
-        exchange.enableRateLimit = False
-        exchange.urls["api"] = self._moved(exchange.urls["api"])
+        """The list of markets is this one market."""
+        super().configure(exchange)
         exchange.has["fetchCurrencies"] = False
         exchange.apiKey = exchange.secret = exchange.password = "c2VjcmV0"  # Coinbase Exchange shows its stream to nobody else
 
         async def markets(params: Any = None) -> list[Any]:
             base, _, quote = self.symbol.partition("/")
-            kind = {"type": "swap" if self.contract else "spot", "spot": not self.contract, "swap": self.contract}
-            kind |= {"contract": self.contract, "active": not self.delisted, "contractSize": 1.0 if self.contract else None}
-            names = {"base": base, "quote": quote.split(":")[0], "settle": quote.split(":")[-1] if self.contract else None}
-            names |= {"id": self.market, "lowercaseId": self.market.lower(), "symbol": self.symbol, "linear": self.contract}
+            contract = self.wire.contract
+            kind = {"type": "swap" if contract else "spot", "spot": not contract, "swap": contract}
+            kind |= {"contract": contract, "active": not self.delisted, "contractSize": 1.0 if contract else None}
+            names = {"base": base, "quote": quote.split(":")[0], "settle": quote.split(":")[-1] if contract else None}
+            names |= {"id": self.market, "lowercaseId": self.market.lower(), "symbol": self.symbol, "linear": contract}
             exchange.open()  # as the first request does
             return [exchange.safe_market_structure({**names, **kind})]
 
         exchange.fetch_markets = markets
-
-    def _moved(self, urls: Any) -> Any:
-        if isinstance(urls, dict):
-            return {name: self._moved(url) for name, url in urls.items()}
-        return re.sub(r"^(http|ws)s?://", rf"\1://127.0.0.1:{self.port}/", urls)
 
     # -- the market ---------------------------------------------------------------------------------------------------
 
@@ -115,8 +143,8 @@ class Replay(VenueServer):
             self._apply(message)
             self.go_on()
         else:
-            self.number = self.number_of(message)
-        return text
+            self.number = self.wire.number(self, message)
+        return self.wire.sent(self, text)
 
     async def until_lasting(self) -> None:
         while self._next < len(self._script) and not self._lasts(
@@ -132,18 +160,18 @@ class Replay(VenueServer):
                 (side, float(item[price_key]))
                 for _, message in messages
                 if self.kind(message) == "change"
-                for side, item, price_key, _ in self.levels(message)
+                for side, item, price_key, _ in self.wire.levels(message)
             }
             for messages in ((first,), rest)
         )
         return any(price <= tenth[side] if side == "asks" else price >= tenth[side] for side, price in changed - again)
 
-    def misprint(self, size: str) -> str:
+    def misprint(self, size: Any) -> str:
         """The next message, with a size written as something else."""
         while text := self.step():
             message = json.loads(text)
-            for _, item, _, size_key in self.levels(message) if self.kind(message) == "change" else ():
-                if self.kept(item) and float(item[size_key]):
+            for _, item, _, size_key in self.wire.levels(message) if self.kind(message) == "change" else ():
+                if self.wire.kept(item) and float(item[size_key]):
                     item[size_key] = size
                     return json.dumps(message)
         raise AssertionError("the capture has no such message any more")
@@ -158,50 +186,42 @@ class Replay(VenueServer):
         best = heapq.nsmallest(count, asks), heapq.nlargest(count, bids)
         return [(price, asks[price]) for price in best[0]], [(price, bids[price]) for price in best[1]]
 
-    def texts(self, count: int = 10_000) -> dict[str, list[list[str]]]:
-        """The book as lists of texts."""
-        asks, bids = ([[text_of(price), text_of(size)] for price, size in side] for side in self.best(count))
+    def texts(self, count: int = 10_000, *more: Any) -> dict[str, list[list[Any]]]:
+        """The book as lists of texts, and what else stands with each level."""
+        asks, bids = ([[text_of(price), text_of(size), *more] for price, size in side] for side in self.best(count))
         return {"asks": asks, "bids": bids}
 
     def _apply(self, message: Any) -> None:
-        for side, item, price_key, size_key in self.levels(message):
-            price, size = float(item[price_key]), abs(float(item[size_key])) * self.kept(item)
+        for side, item, price_key, size_key in self.wire.levels(message):
+            price, size = float(item[price_key]), abs(float(item[size_key])) * self.wire.kept(item)
             if size:
                 self.book[side][price] = size
             else:
                 self.book[side].pop(price, None)
-        self.number = max(self.number, self.number_of(message))
-
-    def kept(self, item: Any) -> bool:
-        """Whether a level is one to keep whatever its size."""
-        return True
+        self.number = max(self.number, self.wire.number(self, message))
 
     # -- the protocol -------------------------------------------------------------------------------------------------
 
-    @abstractmethod
     def kind(self, message: Any) -> str:
-        """ "snapshot", "change", "other" where it is to be sent all the same, or nothing."""
-
-    @abstractmethod
-    def levels(self, message: Any) -> Iterator[Item]:
-        """The levels in a message."""
-
-    def number_of(self, message: Any) -> int:
-        """The number of a message about the book; the next one where the venue does not number them."""
-        return self.number + 1
+        """Kind of a message; nothing where it is of another market."""
+        return self.wire.kind(message) if self.wire.of(message) == self.market else ""
 
     def snapshot(self) -> str:
         """The captured snapshot; once the book has moved, one in the same form."""
-        return self.first if self._next == 0 else json.dumps(self.whole())
-
-    def whole(self) -> Any:
-        """The book as the venue's stream begins with it; of a venue whose stream does not, as it answers requests."""
-        raise NotImplementedError
+        return self.first if self._next == 0 and self.wire.as_captured else json.dumps(self.wire.whole(self))
 
     def begun(self, *answers: Any) -> list[Any]:
         """Answers to a subscription, and the book that the stream begins with."""
         self.snapshots += 1
         return [*answers, self.snapshot()]
+
+    def _reply(self, path: str) -> Any:
+        self.asked += "bullet" not in path
+        self.snapshots += self.wire.asked_for and bool(self.sockets)
+        return self.wire.answer(self, path)
+
+    def _on_text(self, asked: Any) -> list[Any]:
+        return self.wire.told(self, asked)
 
 
 def captured(name: str) -> Iterator[tuple[bool, str]]:
@@ -214,327 +234,210 @@ def captured(name: str) -> Iterator[tuple[bool, str]]:
         yield bool(answers), line[answers.end() :] if answers else line.split(" ", 1)[1]
 
 
-class BinanceReplay(Replay):
-    """Binance: changes by number with trades among them, and a snapshot on request."""
-
-    exchange, symbol, market = "binance", "BTC/USDT", "BTCUSDT"
-    capture, lasts_s = "spot_btcusdt_20240808", 120.0
-    gives = 1000
-    """Most levels a side of a snapshot, after the captured one."""
-
-    def kind(self, message: Any) -> str:
-        data = message.get("data", {})
-        return {"depthUpdate": "change", "trade": "other"}.get(data.get("e"), "") if data.get("s") == self.market else ""
-
-    def levels(self, message: Any) -> Iterator[Item]:
-        yield from listed(message) if "bids" in message else listed(message["data"], "a", "b")
-
-    def number_of(self, message: Any) -> int:
-        return int(message["lastUpdateId"] if "bids" in message else message["data"].get("u", self.number))
-
-    def whole(self) -> Any:
-        return {"lastUpdateId": self.number, **self.texts(self.gives)}
-
-    def _reply(self, path: str) -> Any:
-        self.asked += 1
-        self.snapshots += bool(self.sockets)
-        return json.loads(self.snapshot())
-
-    def _on_text(self, asked: Any) -> list[Any]:
-        return [{"result": None, "id": asked["id"]}]
-
-
-class BinanceEthReplay(BinanceReplay):
-    """Another of its spot markets."""
-
-    symbol, market = "ETH/USDT", "ETHUSDT"
-    capture, lasts_s = "spot_ethusdt_20240808", 80.0
-
-
-class BinanceUsdmReplay(BinanceReplay):
-    """A perpetual of Binance, whose changes name the number before theirs."""
-
-    symbol, contract = "BTC/USDT:USDT", True
-    capture, lasts_s = "usdm_btcusdt_20240718", 50.0
-
-
-class BinanceUsReplay(BinanceReplay):
-    """Binance US."""
-
-    exchange, symbol, market = "binanceus", "OMG/BUSD", "OMGBUSD"
-    capture, lasts_s = "binanceus", LASTS_S
-
-
-class GateReplay(Replay):
-    """Gate's `spot.order_book_update`, which ccxt reads for Gate EU: changes by number, and a snapshot on request."""
-
-    exchange, symbol, market = "gateeu", "OMG/USDT", "OMG_USDT"
-
-    def kind(self, message: Any) -> str:
-        about = message.get("channel") == "spot.order_book_update" and message["event"] == "update"
-        return "change" if about and message["result"]["s"] == self.market else ""
-
-    def levels(self, message: Any) -> Iterator[Item]:
-        yield from listed(message) if "bids" in message else listed(message["result"], "a", "b")
-
-    def number_of(self, message: Any) -> int:
-        return int(message["id"] if "bids" in message else message["result"]["u"])
-
-    def whole(self) -> Any:
-        return {"id": self.number, **self.texts(100)}
-
-    def _reply(self, path: str) -> Any:
-        self.asked += 1
-        return json.loads(self.snapshot()) | {"current": 1619093534347, "update": 1619093534347}  # came later than the capture
-
-    def _on_text(self, asked: Any) -> list[Any]:
-        if asked["channel"] == "spot.ping":
-            return [{"time": 0, "channel": "spot.pong", "event": "", "error": None, "result": None}]
-        answer = {"time": asked["time"], "id": asked.get("id"), "channel": asked["channel"], "event": "subscribe"}
-        return [answer | {"error": None, "result": {"status": "success"}}]
-
-
-class BitstampReplay(Replay):
-    """Bitstamp: changes by microsecond, which says nothing of lost ones, and a snapshot on request."""
-
-    exchange, symbol, market = "bitstamp", "BAT/BTC", "batbtc"
-
-    def kind(self, message: Any) -> str:
-        return "change" if message["channel"] == f"diff_order_book_{self.market}" and message["event"] == "data" else ""
-
-    def levels(self, message: Any) -> Iterator[Item]:
-        yield from listed(message.get("data", message))
-
-    def number_of(self, message: Any) -> int:
-        return int(message.get("data", message)["microtimestamp"])
-
-    def whole(self) -> Any:
-        return {"timestamp": str(self.number // 10**6), "microtimestamp": str(self.number), **self.texts()}
-
-    def _reply(self, path: str) -> Any:
-        self.asked += 1
-        return json.loads(self.snapshot())
-
-    def _on_text(self, asked: Any) -> list[Any]:
-        if asked["event"] == "bts:heartbeat":
-            return [{"event": "bts:heartbeat", "channel": "", "data": {"status": "success"}}]
-        return [{"event": "bts:subscription_succeeded", "channel": asked["data"]["channel"], "data": {}}]
-
-
-class GeminiReplay(Replay):
-    """Gemini's market data version 2, unnumbered: the first message holds the whole book, and recent trades."""
-
-    exchange, symbol, market = "gemini", "FIL/USD", "filusd"
-
-    def kind(self, message: Any) -> str:
-        if message["type"] != "l2_updates" or message["symbol"] != self.market.upper():
-            return ""
-        return "snapshot" if "auction_events" in message else "change"
-
-    def levels(self, message: Any) -> Iterator[Item]:
-        for item in message["changes"]:
-            yield ("bids" if item[0] == "buy" else "asks"), item, 1, 2
-
-    def whole(self) -> Any:
-        changes = [[name, *level] for name, side in (("buy", "bids"), ("sell", "asks")) for level in self.texts()[side]]
-        return {"type": "l2_updates", "symbol": self.market.upper(), "changes": changes, "trades": [], "auction_events": []}
-
-    def _reply(self, path: str) -> Any:
-        self.asked += 1
-        book = self.texts(50)
-        return {side: [{"price": price, "amount": size, "timestamp": "0"} for price, size in book[side]] for side in book}
-
-    def _on_text(self, asked: Any) -> list[Any]:
-        return self.begun()
-
-
-class KrakenFuturesReplay(Replay):
-    """Kraken Futures: one level a message, numbered by product."""
-
-    exchange, symbol, market, contract = "krakenfutures", "XBT/USD:USD", "FI_XBTUSD_210730", True
-
-    def kind(self, message: Any) -> str:
-        if message.get("product_id") != self.market:
-            return ""
-        return {"book_snapshot": "snapshot", "book": "change"}.get(message["feed"], "")
-
-    def levels(self, message: Any) -> Iterator[Item]:
-        if message["feed"] == "book_snapshot":
-            yield from listed(message, price="price", size="qty")
-        else:
-            yield ("bids" if message["side"] == "buy" else "asks"), message, "price", "qty"
-
-    def number_of(self, message: Any) -> int:
-        return int(message["seq"])
-
-    def whole(self) -> Any:
-        sides = {side: [{"price": p, "qty": s} for p, s in self.book[side].items()] for side in self.book}
-        return {"feed": "book_snapshot", "product_id": self.market, "timestamp": 0, "seq": self.number, "tickSize": None, **sides}
-
-    def _reply(self, path: str) -> Any:
-        self.asked += 1
-        asks, bids = self.best(1000)
-        return {"result": "success", "serverTime": "2021-07-22T23:02:07.000Z", "orderBook": {"asks": asks, "bids": bids}}
-
-    def _on_text(self, asked: Any) -> list[Any]:
-        return self.begun({"event": "subscribed", "feed": "book", "product_ids": [self.market]})
-
-
-class OkxReplay(Replay):
-    """OKX: changes with a checksum of the 25 best levels a side. In 2022 they had no numbers, which ccxt would check."""
-
-    exchange, symbol, market = "okx", "BTC/USDT", "BTC-USDT"
-
-    def kind(self, message: Any) -> str:
-        if message.get("arg", {}) != {"channel": "books", "instId": self.market}:
-            return ""
-        return {"snapshot": "snapshot", "update": "change"}.get(message.get("action", ""), "")
-
-    def levels(self, message: Any) -> Iterator[Item]:
-        yield from listed(message["data"][0])
-
-    def whole(self) -> Any:
-        sides = {side: [[*level, "0", "1"] for level in levels] for side, levels in self.texts(400).items()}
-        data = {**sides, "ts": "1652459225381", "checksum": self.checksum()}
-        return {"arg": {"channel": "books", "instId": self.market}, "action": "snapshot", "data": [data]}
-
-    def checksum(self) -> int:
-        """Best bid, best ask, second bid ..., each as price:size."""
-        book = self.texts(25)
-        pairs = itertools.chain(*itertools.zip_longest(book["bids"], book["asks"]))
-        crc = zlib.crc32(":".join(":".join(pair) for pair in pairs if pair).encode())
-        return crc - 2**32 * (crc >= 2**31)
-
-    def _reply(self, path: str) -> Any:
-        self.asked += 1
-        sides = {side: [[*level, "0", "1"] for level in levels] for side, levels in self.texts(100).items()}
-        return {"code": "0", "msg": "", "data": [{**sides, "ts": "1652459225381"}]}
-
-    def _on_text(self, asked: Any) -> list[Any]:
-        if asked == "ping":
-            return ["pong"]
-        return self.begun({"event": "subscribe", "arg": asked["args"][0]})
-
-
-class CoinbaseReplay(Replay):
-    """Coinbase Exchange's level2, unnumbered, shown to account holders."""
-
-    exchange, symbol, market = "coinbaseexchange", "YFI/BTC", "YFI-BTC"
-
-    def kind(self, message: Any) -> str:
-        if message.get("product_id") != self.market:
-            return ""
-        return {"snapshot": "snapshot", "l2update": "change"}.get(message["type"], "")
-
-    def levels(self, message: Any) -> Iterator[Item]:
-        if message["type"] == "snapshot":
-            yield from listed(message)
-        else:
-            for item in message["changes"]:
-                yield ("bids" if item[0] == "buy" else "asks"), item, 1, 2
-
-    def whole(self) -> Any:
-        return {"type": "snapshot", "product_id": self.market, **self.texts()}
-
-    def _reply(self, path: str) -> Any:
-        self.asked += 1
-        return {"sequence": 1, **{side: [[*level, 1] for level in levels] for side, levels in self.texts().items()}}
-
-    def _on_text(self, asked: Any) -> list[Any]:
-        return self.begun({"type": "subscriptions", "channels": [{"name": "level2", "product_ids": [self.market]}]})
-
-
-class BitfinexReplay(Replay):
-    """Bitfinex: changes by channel, numbered over all channels of the connection, as was asked for when they were captured."""
-
-    exchange, symbol, market = "bitfinex", "IOTA/ETH", "tIOTETH"
-    channel = 232955
-
-    def kind(self, message: Any) -> str:
-        if not isinstance(message, list):
-            return ""
-        if message[0] != self.channel or not isinstance(message[1], list):
-            return "other"
-        return "snapshot" if isinstance(message[1][0], list) else "change"
-
-    def levels(self, message: Any) -> Iterator[Item]:
-        for item in message[1] if isinstance(message[1][0], list) else [message[1]]:
-            yield ("bids" if float(item[2]) > 0 else "asks"), item, 0, 2
-
-    def kept(self, item: Any) -> bool:
-        return item[1] != 0
-
-    def number_of(self, message: Any) -> int:
-        return int(message[-1])
-
-    def whole(self) -> Any:
-        levels = [[p, 1, sign * s] for sign, side in ((1, "bids"), (-1, "asks")) for p, s in self.book[side].items()]
-        return [self.channel, levels, self.number]
-
-    def _reply(self, path: str) -> Any:
-        self.asked += 1
-        return self.whole()[1]
-
-    def _on_text(self, asked: Any) -> list[Any]:
-        if asked["event"] == "conf":
-            return [{"event": "conf", "status": "OK", "flags": asked["flags"]}]
-        answer = {"event": "subscribed", "channel": "book", "chanId": self.channel, "symbol": self.market}
-        return self.begun(answer | {"prec": "P0", "freq": "F0", "len": "100", "pair": self.market[1:]})
-
-
-class KucoinReplay(Replay):
-    """KuCoin: the app takes the fifty best levels whole in each message; here they are made from the captured changes."""
-
-    exchange, symbol, market = "kucoin", "SNX/BTC", "SNX-BTC"
-
-    def kind(self, message: Any) -> str:
-        return "change" if message.get("topic") == f"/market/level2:{self.market}" and "changes" in message["data"] else ""
-
-    def levels(self, message: Any) -> Iterator[Item]:
-        data = message["data"]
-        for side, item, price, size in listed(data.get("changes", data)):
-            if float(item[0]):  # a price of zero only takes a number
-                yield side, item, price, size
-
-    def number_of(self, message: Any) -> int:
-        data = message["data"]
-        return int(data["sequence"] if "sequence" in data else data["sequenceEnd"])
-
-    def step(self, levels: range | None = None) -> str:
-        return json.dumps(self.whole()) if super().step() else ""
-
-    def whole(self) -> Any:
-        data = {**self.texts(50), "timestamp": 1619378326663}
-        return {"type": "message", "topic": f"/spotMarket/level2Depth50:{self.market}", "subject": "level2", "data": data}
-
-    def misprint(self, size: str) -> str:
-        self.step()
-        message = deepcopy(self.whole())
-        message["data"]["asks"][0][1] = size
-        return json.dumps(message)
-
-    def _reply(self, path: str) -> Any:
-        if "bullet" in path:
-            server = {"endpoint": f"ws://127.0.0.1:{self.port}/endpoint", "pingInterval": 18000, "pingTimeout": 10000}
-            return {"code": "200000", "data": {"token": "T", "instanceServers": [server | {"encrypt": True}]}}
-        self.asked += 1
-        return {"code": "200000", "data": {"time": 1619378326628, "sequence": str(self.number), **self.texts(100)}}
-
-    def _on_text(self, asked: Any) -> list[Any]:
-        if asked["type"] == "ping":
-            return [{"id": asked["id"], "type": "pong"}]
-        self.snapshots += 1
-        return [{"id": asked["id"], "type": "ack"}, self.whole()]
-
-
-REPLAYS: Final[tuple[type[Replay], ...]] = (
-    BinanceUsReplay,
-    BitfinexReplay,
-    BitstampReplay,
-    CoinbaseReplay,
-    GateReplay,
-    GeminiReplay,
-    KrakenFuturesReplay,
-    KucoinReplay,
-    OkxReplay,
+BINANCE: Final = Wire(  # changes by number with trades among them, and a snapshot on request
+    *("binance", "BTC/USDT", "BTCUSDT"),
+    capture="spot_btcusdt_20240808",
+    lasts_s=120.0,
+    asked_for=True,
+    of=lambda message: message.get("data", {}).get("s"),
+    kind=lambda message: {"depthUpdate": "change", "trade": "other"}.get(message["data"].get("e"), ""),
+    levels=lambda message: listed(message) if "bids" in message else listed(message["data"], "a", "b"),
+    number=lambda server, message: message["lastUpdateId"] if "bids" in message else message["data"].get("u", server.number),
+    whole=lambda server: {"lastUpdateId": server.number, **server.texts(server.gives)},
+    answer=lambda server, _path: json.loads(server.snapshot()),
+    told=lambda _server, asked: [{"result": None, "id": asked["id"]}],
 )
+BINANCE_ETH: Final = replace(BINANCE, symbol="ETH/USDT", market="ETHUSDT", capture="spot_ethusdt_20240808", lasts_s=80.0)
+BINANCE_USDM: Final = replace(  # a perpetual, whose changes name the number before theirs
+    BINANCE, symbol="BTC/USDT:USDT", contract=True, capture="usdm_btcusdt_20240718", lasts_s=50.0
+)
+BINANCE_US: Final = replace(BINANCE, exchange="binanceus", symbol="OMG/BUSD", market="OMGBUSD", capture="", lasts_s=35.0)
+
+
+def told_by_gate(_server: Replay, asked: Any) -> list[Any]:
+    if asked["channel"] == "spot.ping":
+        return [{"time": 0, "channel": "spot.pong", "event": "", "error": None, "result": None}]
+    answer = {"time": asked["time"], "id": asked.get("id"), "channel": asked["channel"], "event": "subscribe"}
+    return [answer | {"error": None, "result": {"status": "success"}}]
+
+
+GATE: Final = Wire(  # `spot.order_book_update`, which ccxt reads for Gate EU: changes by number, and a snapshot on request
+    *("gateeu", "OMG/USDT", "OMG_USDT"),
+    asked_for=True,
+    of=lambda message: (message.get("result") or {}).get("s"),
+    kind=lambda message: "change" if (message["channel"], message["event"]) == ("spot.order_book_update", "update") else "",
+    levels=lambda message: listed(message) if "bids" in message else listed(message["result"], "a", "b"),
+    number=lambda _server, message: int(message["id"] if "bids" in message else message["result"]["u"]),
+    whole=lambda server: {"id": server.number, **server.texts(100)},
+    answer=lambda server, _path: (  # the times came later than the capture
+        json.loads(server.snapshot()) | {"current": 1619093534347, "update": 1619093534347}
+    ),
+    told=told_by_gate,
+)
+
+
+def told_by_bitstamp(_server: Replay, asked: Any) -> list[Any]:
+    if asked["event"] == "bts:heartbeat":
+        return [{"event": "bts:heartbeat", "channel": "", "data": {"status": "success"}}]
+    return [{"event": "bts:subscription_succeeded", "channel": asked["data"]["channel"], "data": {}}]
+
+
+BITSTAMP: Final = Wire(  # changes by microsecond, which says nothing of lost ones, and a snapshot on request
+    *("bitstamp", "BAT/BTC", "batbtc"),
+    asked_for=True,
+    of=lambda message: message["channel"].removeprefix("diff_order_book_"),
+    kind=lambda message: "change" if message["event"] == "data" else "",
+    levels=lambda message: listed(message.get("data", message)),
+    number=lambda _server, message: int(message.get("data", message)["microtimestamp"]),
+    whole=lambda server: {"timestamp": str(server.number // 10**6), "microtimestamp": str(server.number)} | server.texts(),
+    answer=lambda server, _path: json.loads(server.snapshot()),
+    told=told_by_bitstamp,
+)
+
+
+def whole_by_gemini(server: Replay) -> Any:
+    changes = [[name, *level] for name, side in (("buy", "bids"), ("sell", "asks")) for level in server.texts()[side]]
+    return {"type": "l2_updates", "symbol": server.market.upper(), "changes": changes, "trades": [], "auction_events": []}
+
+
+GEMINI: Final = Wire(  # market data version 2, unnumbered: the first message holds the whole book, and recent trades
+    *("gemini", "FIL/USD", "filusd"),
+    of=lambda message: message["symbol"].lower(),
+    kind=lambda message: "snapshot" if "auction_events" in message else "change",
+    levels=lambda message: bought_or_sold(message["changes"]),
+    whole=whole_by_gemini,
+    answer=lambda server, _path: {
+        side: [{"price": price, "amount": size, "timestamp": "0"} for price, size in levels]
+        for side, levels in server.texts(50).items()
+    },
+    told=lambda server, _asked: server.begun(),
+)
+
+
+def whole_by_kraken_futures(server: Replay) -> Any:
+    sides = {side: [{"price": p, "qty": s} for p, s in server.book[side].items()] for side in server.book}
+    return {"feed": "book_snapshot", "product_id": server.market, "timestamp": 0, "seq": server.number, "tickSize": None, **sides}
+
+
+KRAKEN_FUTURES: Final = Wire(  # one level a message, numbered by product
+    *("krakenfutures", "XBT/USD:USD", "FI_XBTUSD_210730"),
+    contract=True,
+    of=lambda message: message.get("product_id"),
+    kind=lambda message: {"book_snapshot": "snapshot", "book": "change"}.get(message["feed"], ""),
+    levels=lambda message: (
+        listed(message, price="price", size="qty")
+        if message["feed"] == "book_snapshot"
+        else [("bids" if message["side"] == "buy" else "asks", message, "price", "qty")]
+    ),
+    number=lambda _server, message: int(message["seq"]),
+    whole=whole_by_kraken_futures,
+    answer=lambda server, _path: {
+        "result": "success",
+        "serverTime": "2021-07-22T23:02:07.000Z",
+        "orderBook": dict(zip(("asks", "bids"), server.best(1000), strict=True)),
+    },
+    told=lambda server, _asked: server.begun({"event": "subscribed", "feed": "book", "product_ids": [server.market]}),
+)
+
+
+def numbered_by_okx(server: Replay, text: str) -> str:
+    message = json.loads(text)
+    message["data"][0] |= {"prevSeqId": server.number - 1, "seqId": server.number}
+    return json.dumps(message)
+
+
+def whole_by_okx(server: Replay) -> Any:
+    data = {**server.texts(400, "0", "1"), "ts": "1652459225381", "prevSeqId": -1, "seqId": server.number}
+    return {"arg": {"channel": "books", "instId": server.market}, "action": "snapshot", "data": [data]}
+
+
+OKX: Final = Wire(  # its messages of 2022 had no numbers yet: they have them here
+    *("okx", "BTC/USDT", "BTC-USDT"),
+    as_captured=False,
+    of=lambda message: message.get("arg", {}).get("instId") if message["arg"]["channel"] == "books" else None,
+    kind=lambda message: {"snapshot": "snapshot", "update": "change"}.get(message.get("action", ""), ""),
+    levels=lambda message: listed(message["data"][0]),
+    sent=numbered_by_okx,
+    whole=whole_by_okx,
+    answer=lambda server, _path: {"code": "0", "msg": "", "data": [{**server.texts(100, "0", "1"), "ts": "1652459225381"}]},
+    told=lambda server, asked: ["pong"] if asked == "ping" else server.begun({"event": "subscribe", "arg": asked["args"][0]}),
+)
+COINBASE: Final = Wire(  # Coinbase Exchange's level2, unnumbered, shown to account holders
+    *("coinbaseexchange", "YFI/BTC", "YFI-BTC"),
+    of=lambda message: message.get("product_id"),
+    kind=lambda message: {"snapshot": "snapshot", "l2update": "change"}.get(message["type"], ""),
+    levels=lambda message: listed(message) if message["type"] == "snapshot" else bought_or_sold(message["changes"]),
+    whole=lambda server: {"type": "snapshot", "product_id": server.market, **server.texts()},
+    answer=lambda server, _path: {"sequence": 1, **server.texts(10_000, 1)},
+    told=lambda server, _asked: server.begun(
+        {"type": "subscriptions", "channels": [{"name": "level2", "product_ids": [server.market]}]}
+    ),
+)
+CHANNEL: Final = 232955
+
+
+def kind_by_bitfinex(message: Any) -> str:
+    if not isinstance(message, list):
+        return ""
+    if message[0] != CHANNEL or not isinstance(message[1], list):
+        return "other"
+    return "snapshot" if isinstance(message[1][0], list) else "change"
+
+
+def whole_by_bitfinex(server: Replay) -> list[Any]:
+    levels = [[p, 1, sign * s] for sign, side in ((1, "bids"), (-1, "asks")) for p, s in server.book[side].items()]
+    return [CHANNEL, levels, server.number]
+
+
+def told_by_bitfinex(server: Replay, asked: Any) -> list[Any]:
+    if asked["event"] == "conf":
+        return [{"event": "conf", "status": "OK", "flags": asked["flags"]}]
+    answer = {"event": "subscribed", "channel": "book", "chanId": CHANNEL, "symbol": server.market}
+    return server.begun(answer | {"prec": "P0", "freq": "F0", "len": "100", "pair": server.market[1:]})
+
+
+BITFINEX: Final = Wire(  # by channel, numbered over all channels of the connection, as was asked for when they were captured
+    *("bitfinex", "IOTA/ETH", "tIOTETH"),
+    of=lambda _message: "tIOTETH",
+    kind=kind_by_bitfinex,
+    levels=lambda message: (
+        ("bids" if float(item[2]) > 0 else "asks", item, 0, 2)
+        for item in (message[1] if isinstance(message[1][0], list) else [message[1]])
+    ),
+    number=lambda _server, message: int(message[-1]),
+    kept=lambda item: item[1] != 0,
+    whole=whole_by_bitfinex,
+    answer=lambda server, _path: whole_by_bitfinex(server)[1],
+    told=told_by_bitfinex,
+)
+
+
+def whole_by_kucoin(server: Replay) -> Any:
+    data = {**server.texts(50), "timestamp": 1619378326663}
+    return {"type": "message", "topic": f"/spotMarket/level2Depth50:{server.market}", "subject": "level2", "data": data}
+
+
+def answer_of_kucoin(server: Replay, path: str) -> Any:
+    if "bullet" in path:
+        place = {"endpoint": f"ws://127.0.0.1:{server.port}/endpoint", "pingInterval": 18000, "pingTimeout": 10000}
+        return {"code": "200000", "data": {"token": "T", "instanceServers": [place | {"encrypt": True}]}}
+    return {"code": "200000", "data": {"time": 1619378326628, "sequence": str(server.number), **server.texts(100)}}
+
+
+KUCOIN: Final = Wire(  # the app takes the fifty best levels whole in each message; here they are made from the captured changes
+    *("kucoin", "SNX/BTC", "SNX-BTC"),
+    as_captured=False,
+    of=lambda message: message["topic"].rpartition(":")[2],
+    kind=lambda _message: "change",
+    levels=lambda message: (  # a price of zero only takes a number
+        one for one in listed(message["data"].get("changes", message["data"])) if float(one[1][0])
+    ),
+    number=lambda _server, message: int(message["data"].get("sequence") or message["data"]["sequenceEnd"]),
+    sent=lambda server, _text: json.dumps(whole_by_kucoin(server)),
+    whole=whole_by_kucoin,
+    answer=answer_of_kucoin,
+    told=lambda server, asked: (
+        [{"id": asked["id"], "type": "pong"}] if asked["type"] == "ping" else server.begun({"id": asked["id"], "type": "ack"})
+    ),
+)
+WIRES: Final = (BINANCE_US, BITFINEX, BITSTAMP, COINBASE, GATE, GEMINI, KRAKEN_FUTURES, KUCOIN, OKX)

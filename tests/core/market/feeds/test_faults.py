@@ -19,7 +19,7 @@ from core.market.feeds.market_judge import FeedMemory, MarketJudge, Timeouts
 from core.market.feeds.protocol import FeedState
 from core.market.feeds.requested_books import Asks, RequestedBooks
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
-from tests.core.market.feeds.replay_server import BinanceEthReplay, BinanceReplay
+from tests.core.market.feeds.replay_server import BINANCE_ETH, Replay
 from tests.core.market.feeds.virtual_market import cut, drop, followed, lose, misprint, swap
 
 QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
@@ -28,12 +28,12 @@ QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
 # -- Binance ----------------------------------------------------------------------------------------------------------
 
 
-async def no_json(server: BinanceReplay) -> None:
+async def no_json(server: Replay) -> None:
     server.step()
     await server.send("\x00<html>Bad gateway</html>")
 
 
-async def missing_field(server: BinanceReplay) -> None:
+async def missing_field(server: Replay) -> None:
     message = json.loads(server.step())
     message["data"]["a"] = [[]]
     await server.send(json.dumps(message))
@@ -53,7 +53,7 @@ async def missing_field(server: BinanceReplay) -> None:
     ids=["truncated", "no JSON", "a level without numbers", "size 'NaN'", "size NaN", "size 1e308", "reordered"],
 )
 async def test_a_bad_message_leaves_no_wrong_row(fault: Callable[[Any], Awaitable[None]], tmp_path: Path) -> None:
-    async with followed(BinanceEthReplay(), tmp_path) as market:
+    async with followed(Replay(BINANCE_ETH), tmp_path) as market:
         await market.until_recorded(4)
         market.moves = False
         await fault(market.server)
@@ -64,7 +64,7 @@ async def test_a_bad_message_leaves_no_wrong_row(fault: Callable[[Any], Awaitabl
     assert not any("html" in said for said in market.said)
 
 
-async def ping(server: BinanceReplay) -> None:
+async def ping(server: Replay) -> None:
     """Send a heartbeat, and wait a little."""
     for socket in list(server.sockets):
         with contextlib.suppress(ConnectionError):
@@ -73,7 +73,7 @@ async def ping(server: BinanceReplay) -> None:
 
 
 async def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_path: Path) -> None:
-    async with followed(BinanceEthReplay(), tmp_path) as market:
+    async with followed(Replay(BINANCE_ETH), tmp_path) as market:
         await market.until_recorded(4)
         market.moves, before = False, market.count
         while not market.breaks:
@@ -88,7 +88,7 @@ async def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_pat
 
 async def test_a_market_that_stands_still_is_confirmed_by_asking(tmp_path: Path) -> None:
     """Ten quiet seconds of a real market, heartbeats alone, and every row of them right."""
-    async with followed(BinanceEthReplay(), tmp_path) as market:
+    async with followed(Replay(BINANCE_ETH), tmp_path) as market:
         await market.until_recorded(4)
         market.moves, before = False, market.count
         while market.count < before + 20:

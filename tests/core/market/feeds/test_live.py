@@ -23,7 +23,7 @@ from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MAX_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, KrakenServer, VenueServer
-from tests.core.market.feeds.replay_server import BinanceEthReplay, BinanceReplay, BinanceUsdmReplay, Replay, captured
+from tests.core.market.feeds.replay_server import BINANCE, BINANCE_ETH, BINANCE_USDM, Replay, Wire, captured
 from tests.core.market.feeds.virtual_market import followed
 
 T = TypeVar("T")
@@ -76,17 +76,19 @@ async def following(server: VenueServer, *, trades: bool = False) -> AsyncIterat
         yield Reader(events)
 
 
-def data_of(make: type[Replay]) -> list[dict[str, Any]]:
+def data_of(wire: Wire) -> list[dict[str, Any]]:
     """What Binance sent of a market."""
-    return [message["data"] for _, text in captured(make.capture) if "data" in (message := json.loads(text))]
+    return [message["data"] for _, text in captured(wire.capture) if "data" in (message := json.loads(text))]
 
 
-@pytest.mark.parametrize(("make", "fewest"), [(BinanceReplay, 200), (BinanceEthReplay, 120), (BinanceUsdmReplay, 45)])
-async def test_the_book_equals_the_recorded_best_prices_at_every_update_both_have(make: type[Replay], fewest: int) -> None:
+@pytest.mark.parametrize(
+    ("wire", "fewest"), [(BINANCE, 200), (BINANCE_ETH, 120), (BINANCE_USDM, 45)], ids=["spot", "eth", "usdm"]
+)
+async def test_the_book_equals_the_recorded_best_prices_at_every_update_both_have(wire: Wire, fewest: int) -> None:
     """Each a copy with the venue's number and time."""
-    tickers = {one["u"]: one for one in data_of(make) if "B" in one}
-    times = {one["u"]: one["E"] for one in data_of(make) if one.get("e") == "depthUpdate"}
-    server, compared = make(), 0
+    tickers = {one["u"]: one for one in data_of(wire) if "B" in one}
+    times = {one["u"]: one["E"] for one in data_of(wire) if one.get("e") == "depthUpdate"}
+    server, compared = Replay(wire), 0
     async with following(server) as reader:
         first = await reader.next_of(OrderBookSnapshot)
         kept = first.levels.copy()
@@ -108,10 +110,10 @@ async def test_the_book_equals_the_recorded_best_prices_at_every_update_both_hav
 async def test_trades_are_streamed_with_their_aggressor() -> None:
     sent = [
         Trade(price=float(one["p"]), size=float(one["q"]), side="sell" if one["m"] else "buy", exchange_ms=one["T"])
-        for one in data_of(BinanceReplay)
+        for one in data_of(BINANCE)
         if one.get("e") == "trade"
     ]  # m: the buyer was the maker
-    server = BinanceReplay()
+    server = Replay(BINANCE)
     async with following(server, trades=True) as reader:
         await reader.next_of(OrderBookSnapshot)
         while len(server.sockets) < 2:
@@ -123,7 +125,7 @@ async def test_trades_are_streamed_with_their_aggressor() -> None:
 
 
 async def test_a_market_that_leaves_its_snapshot_gets_a_fresh_one_before_a_level_is_wrong() -> None:
-    server = BinanceReplay()
+    server = Replay(BINANCE)
     server.gives = 60
     server.step()  # past the captured snapshot of 1,000 levels
     async with following(server) as reader:
@@ -137,7 +139,7 @@ async def test_a_market_that_leaves_its_snapshot_gets_a_fresh_one_before_a_level
 
 @pytest.mark.parametrize("transport", ["auto", "poll"])
 async def test_a_place_the_venue_does_not_serve_is_final(transport: Transport, tmp_path: Path) -> None:
-    server = BinanceReplay()
+    server = Replay(BINANCE)
     server.refuses_requests = 451
     async with followed(server, tmp_path, transport=transport) as market:
         await market.until(lambda: bool(market.ended))
@@ -155,7 +157,7 @@ async def test_a_bad_symbol_fails_at_once_and_names_the_nearest(symbol: str, tmp
 
 
 async def test_an_exchange_that_goes_away_is_waited_for_until_it_is_back(tmp_path: Path) -> None:
-    async with followed(BinanceReplay(), tmp_path, backoff=QUICK) as market:
+    async with followed(Replay(BINANCE), tmp_path, backoff=QUICK) as market:
         await market.until_equal()
         market.moves = False
         await market.server.close_port()
@@ -183,7 +185,7 @@ async def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch
 
 async def test_a_peer_that_no_longer_answers_does_not_hold_up_the_end() -> None:
     before = asyncio.all_tasks()
-    server = BinanceEthReplay()
+    server = Replay(BINANCE_ETH)
     async with following(server) as reader:
         await reader.next_of(OrderBookSnapshot)
         for peer in server.sockets:  # nor does it answer a closing handshake, for which aiohttp would wait ten seconds
@@ -205,7 +207,7 @@ def test_nothing_is_left_behind_after_a_stop() -> None:
     got_a_book = threading.Event()
 
     async def watch() -> None:
-        server = BinanceReplay()
+        server = Replay(BINANCE)
         async with following(server) as reader:
             await reader.next_of(OrderBookSnapshot)
             got_a_book.set()

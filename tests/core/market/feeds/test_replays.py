@@ -1,6 +1,7 @@
 """What nine venues really sent, served to the app's own feed: every book equals one kept by plain dictionaries."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,21 @@ from core.market.feeds.protocol import FeedState
 from core.market.feeds.stream_checks import VENUES
 from tests.core.market.feeds.delta_server import BybitServer, KrakenServer, VenueServer
 from tests.core.market.feeds.replay_server import (
-    REPLAYS,
-    BinanceReplay,
-    BinanceUsdmReplay,
-    BitfinexReplay,
-    GeminiReplay,
-    KrakenFuturesReplay,
-    KucoinReplay,
-    OkxReplay,
+    BINANCE,
+    BINANCE_USDM,
+    BITFINEX,
+    GEMINI,
+    KRAKEN_FUTURES,
+    KUCOIN,
+    OKX,
+    WIRES,
     Replay,
+    Wire,
 )
 from tests.core.market.feeds.virtual_market import Market, cut, followed, lose, misprint, swap
 
 PLAYED_S = 4.0
+NAMES = lambda one: one.exchange if isinstance(one, Wire) else one.__name__  # noqa: E731
 
 
 def strange(market: Market) -> int:
@@ -32,9 +35,9 @@ def strange(market: Market) -> int:
     return sum(levels.tobytes() not in known for levels in market.books)
 
 
-@pytest.mark.parametrize("make", REPLAYS)
-async def test_every_book_of_a_capture_is_the_venues(make: type[Replay], tmp_path: Path) -> None:
-    async with followed(make(), tmp_path) as market:
+@pytest.mark.parametrize("wire", WIRES, ids=NAMES)
+async def test_every_book_of_a_capture_is_the_venues(wire: Wire, tmp_path: Path) -> None:
+    async with followed(Replay(wire), tmp_path) as market:
         market.pace_s = PLAYED_S / len(market.server)
         await market.until(lambda: not market.server.left)
         await market.until_equal()
@@ -42,9 +45,9 @@ async def test_every_book_of_a_capture_is_the_venues(make: type[Replay], tmp_pat
     assert len(market.books) > 10
 
 
-@pytest.mark.parametrize("make", [BinanceReplay, BinanceUsdmReplay, BitfinexReplay, KrakenFuturesReplay, OkxReplay])
-async def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: type[Replay], tmp_path: Path) -> None:
-    async with followed(make(), tmp_path) as market:
+@pytest.mark.parametrize("wire", [BINANCE, BINANCE_USDM, BITFINEX, KRAKEN_FUTURES, OKX], ids=NAMES)
+async def test_a_lost_message_of_a_capture_is_noticed_by_its_number(wire: Wire, tmp_path: Path) -> None:
+    async with followed(Replay(wire), tmp_path) as market:
         server = market.server
         await market.until(lambda: len(market.books) >= 8)
         market.moves = False
@@ -64,14 +67,12 @@ async def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(
     assert strange(market) == 0
 
 
-@pytest.mark.parametrize(
-    ("make", "fault"), [(GeminiReplay, lose), (OkxReplay, swap), (KucoinReplay, misprint), (BitfinexReplay, cut)]
-)
+@pytest.mark.parametrize(("wire", "fault"), [(GEMINI, lose), (OKX, swap), (KUCOIN, misprint), (BITFINEX, cut)], ids=NAMES)
 async def test_no_fault_of_a_captured_venue_leaves_a_wrong_row_and_the_feed_is_live_again(
-    make: type[Replay], fault: Any, tmp_path: Path
+    wire: Wire, fault: Any, tmp_path: Path
 ) -> None:
     """A few lines of docs/faults.md."""
-    async with followed(make(), tmp_path) as market:
+    async with followed(Replay(wire), tmp_path) as market:
         await market.until_recorded(16)
         await market.server.until_lasting()
         await fault(market.server)
@@ -83,12 +84,17 @@ async def test_no_fault_of_a_captured_venue_leaves_a_wrong_row_and_the_feed_is_l
 @pytest.mark.parametrize(
     ("make", "late_s", "words", "options"),
     [
-        (GeminiReplay, 0.0, "has given the same book for 2 s", {"transport": "poll", "timeouts": Timeouts(still_s=2.0)}),
+        (
+            lambda: Replay(GEMINI),
+            0.0,
+            "has given the same book for 2 s",
+            {"transport": "poll", "timeouts": Timeouts(still_s=2.0)},
+        ),
         (BybitServer, 5.0, "Lagging 5.", {}),
     ],
 )
 async def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(
-    make: type[VenueServer], late_s: float, words: str, options: dict[str, Any], tmp_path: Path
+    make: Callable[[], VenueServer], late_s: float, words: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
     server = make()
     server.stamp_s = -late_s
@@ -97,7 +103,7 @@ async def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(
 
 
 def test_the_table_of_venues_says_what_was_tried() -> None:
-    captured = {make.exchange for make in REPLAYS} | {"deribit"}  # too thin for rows: `test_stream_checks`
+    captured = {wire.exchange for wire in WIRES} | {"deribit"}  # too thin for rows: `test_stream_checks`
     captured |= {"binance", "binanceusdm"}  # `test_live`
     assert {name for name, check in VENUES.items() if check.tried == "captured"} == captured
     assert {name for name, check in VENUES.items() if check.tried == "made"} == {KrakenServer.exchange, BybitServer.exchange}

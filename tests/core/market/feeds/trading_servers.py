@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from tests.core.market.feeds.delta_server import KrakenServer, VenueServer
-from tests.core.market.feeds.replay_server import GeminiReplay
+from tests.core.market.feeds.replay_server import GEMINI, Replay, Wire
 
 AGAIN: Final = 20
 
@@ -36,8 +36,8 @@ class Trading(VenueServer):
 
     again = AGAIN
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *wire: Wire) -> None:
+        super().__init__(*wire)
         self.traded: list[Sold] = []
 
     async def trade(self, *sold: Sold, loud: bool = True) -> None:
@@ -78,11 +78,14 @@ class TradingKraken(Trading, KrakenServer):
         return {"channel": "trade", "type": kind, "data": data}
 
 
-class TradingGemini(Trading, GeminiReplay):
+class TradingGemini(Trading, Replay):
     """Gemini: the first message of a connection holds the book and the last trades, newest first."""
 
+    def __init__(self) -> None:
+        super().__init__(GEMINI)
+
     def snapshot(self) -> str:
-        return json.dumps(self.whole() | {"trades": [self._entry(one) for one in reversed(self.last)]})
+        return json.dumps(self.wire.whole(self) | {"trades": [self._entry(one) for one in reversed(self.last)]})
 
     def texts_of(self, sold: Sequence[Sold]) -> list[str]:
         return [json.dumps(self._entry(one)) for one in sold]
