@@ -52,25 +52,10 @@ def kind_of(key: str) -> Literal["live", "own", "shared"]:
 
 
 class Hub:
-    """The process's sessions.
+    """The process's sessions, which run in a loop."""
 
-    Args:
-        loop: where they run.
-        grace_s, max_feeds, max_feeds_of_viewer: see the constants of those names.
-        clock: monotonic seconds.
-    """
-
-    def __init__(
-        self,
-        loop: BackgroundLoop,
-        *,
-        grace_s: float = GRACE_S,
-        max_feeds: int = MAX_FEEDS,
-        max_feeds_of_viewer: int = MAX_FEEDS_OF_VIEWER,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._loop, self._grace_s, self._clock = loop, grace_s, clock
-        self._max_feeds, self._max_feeds_of_viewer = max_feeds, max_feeds_of_viewer
+    def __init__(self, loop: BackgroundLoop) -> None:
+        self._loop = loop
         self._lock = threading.Lock()
         self._started = threading.Condition(self._lock)
         self._starting: set[str] = set()
@@ -117,7 +102,7 @@ class Hub:
         running = self._running.get(key)
         if running is None:
             return None
-        running.viewers[viewer] = running.last_asked = self._clock()
+        running.viewers[viewer] = running.last_asked = time.monotonic()
         running.session.rests = False
         return running.session
 
@@ -130,7 +115,7 @@ class Hub:
         with self._lock:
             running = self._running.get(key)
             if running is not None and running.viewers.pop(viewer, None) is not None:
-                running.last_asked = self._clock()
+                running.last_asked = time.monotonic()
 
     def restart(self, key: str, failed: MarketSession | None = None) -> None:
         """Stop a feed at once, so that the next viewer starts it anew; where a session is given, only if it still is that one."""
@@ -169,21 +154,21 @@ class Hub:
         Raises:
             TooManyFeeds: where that is not enough.
         """
-        one = compose("You watch {count} markets already: close one of their tabs first.", count=self._max_feeds_of_viewer)
+        one = compose("You watch {count} markets already: close one of their tabs first.", count=MAX_FEEDS_OF_VIEWER)
         near = compose(
             "{count} markets are being watched from your address, and it takes no more: close a tab.", count=MAX_FEEDS_OF_ADDRESS
         )
         every = compose(
-            "{count} markets are being watched on this server, and it takes no more: try again later.", count=self._max_feeds
+            "{count} markets are being watched on this server, and it takes no more: try again later.", count=MAX_FEEDS
         )
 
         def is_theirs(_: str, running: _Running) -> bool:
             return viewer in running.viewers or (running.started_by == viewer and not self._present(running))
 
-        self._limit(is_theirs, self._max_feeds_of_viewer, one)
+        self._limit(is_theirs, MAX_FEEDS_OF_VIEWER, one)
         if address and kind_of(key) != "shared":
             self._limit(lambda _, running: running.address == address, MAX_FEEDS_OF_ADDRESS, near)
-        self._limit(lambda other, _: kind_of(other) == kind_of(key), self._max_feeds, every)
+        self._limit(lambda other, _: kind_of(other) == kind_of(key), MAX_FEEDS, every)
 
     def _limit(self, counts: Callable[[str, _Running], bool], most: int, problem: str) -> None:
         """Stops abandoned ones of the feeds that count until one more fits.
@@ -200,23 +185,23 @@ class Hub:
             raise TooManyFeeds(problem)
 
     def _present(self, running: _Running) -> int:
-        now = self._clock()
-        return sum(now - seen < self._grace_s for seen in running.viewers.values())
+        now = time.monotonic()
+        return sum(now - seen < GRACE_S for seen in running.viewers.values())
 
     async def _reap(self) -> None:
         """Let feeds rest that nobody watches, and stop those that nobody has asked for since the grace period began."""
         while True:
-            await asyncio.sleep(min(1.0, self._grace_s / 4))
+            await asyncio.sleep(min(1.0, GRACE_S / 4))
             if not self._lock.acquire(blocking=False):
                 continue  # whoever has it may wait for the loop, as it is being stopped
             try:
-                now = self._clock()
+                now = time.monotonic()
                 for key, running in list(self._running.items()):
                     if running.session.frames.stream.viewers:
                         running.last_asked = now  # whoever is connected asks all the time
                     running.session.rests = now - running.last_asked >= REST_S
-                    running.viewers = {viewer: seen for viewer, seen in running.viewers.items() if now - seen < self._grace_s}
-                    if now - running.last_asked >= self._grace_s:
+                    running.viewers = {viewer: seen for viewer, seen in running.viewers.items() if now - seen < GRACE_S}
+                    if now - running.last_asked >= GRACE_S:
                         running.future.cancel()
                         del self._running[key]
                 if not self._running:

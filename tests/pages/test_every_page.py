@@ -16,7 +16,7 @@ def no_feed_left() -> Iterator[None]:
 
 
 def test_the_live_page_opens_where_others_hold_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub(), "_max_feeds", 1)
+    monkeypatch.setattr("core.market.hub.MAX_FEEDS", 1)
     apps = [AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=90).run() for _ in range(2)]
     assert not hub().watched(), "the front page starts no feed"
     own, second = (app.switch_page("pages/markets/live.py").run() for app in apps)

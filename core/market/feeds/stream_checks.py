@@ -126,6 +126,16 @@ def bitfinex_numbers(message: Any) -> tuple[int | None, int] | None:
     return message[-1] - 1, message[-1]
 
 
+def okx_numbers(message: Any) -> tuple[int | None, int] | None:
+    """OKX's changes name the one before, -1 in a snapshot; ccxt compares them where they are there."""
+    arg = message.get("arg") if isinstance(message, dict) else None
+    data = message.get("data") if isinstance(arg, dict) and str(arg.get("channel", "")).startswith("books") else None
+    if not data or "prevSeqId" not in data[0]:
+        return None
+    before = int(data[0]["prevSeqId"])
+    return (None if before < 0 else before), int(data[0]["seqId"])
+
+
 class BitfinexNumbers(Numbers):
     """Bitfinex numbers all messages of a connection if asked to.
 
@@ -221,9 +231,9 @@ VENUES: Final[Mapping[str, VenueCheck]] = {
     "krakenfutures": VenueCheck(Way.NUMBERS, "captured", partial(Numbers, kraken_futures_numbers)),
     "kucoin": VenueCheck(Way.WHOLE, "captured"),
     "kucoinfutures": VenueCheck(Way.WHOLE),
-    "myokx": VenueCheck(Way.NUMBERS),
-    "okx": VenueCheck(Way.NUMBERS, "captured"),
-    "okxus": VenueCheck(Way.NUMBERS),
+    "myokx": VenueCheck(Way.NUMBERS, "", partial(Numbers, okx_numbers)),
+    "okx": VenueCheck(Way.NUMBERS, "captured", partial(Numbers, okx_numbers)),
+    "okxus": VenueCheck(Way.NUMBERS, "", partial(Numbers, okx_numbers)),
     "upbit": VenueCheck(Way.WHOLE),
 }
 

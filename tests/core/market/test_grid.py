@@ -120,15 +120,6 @@ def test_books_on_the_grid_are_the_rows_whatever_the_pauses() -> None:
     assert on_file_grid([0, 250, 755]) == [(0, 0), (250, 1), (500, 1), (750, 1)]  # off the grid: books are carried
 
 
-def test_rows_on_the_grid_keep_every_pause() -> None:
-    """182 pauses of a few seconds, as a stock has them in a day."""
-    times = 250 * np.arange(20_000)
-    kept = times[~np.isin(np.arange(20_000) % 109, range(60, 77))]
-    rows = on_file_grid(kept.tolist())
-    assert [moment for moment, _ in rows] == kept.tolist()
-    assert len(segments(START + kept)) - 1 == count_pauses(START + kept) == 183
-
-
 @pytest.mark.parametrize("pause_ms", [4_321, 61_013, 3_600_123])
 def test_nothing_is_carried_into_a_pause(pause_ms: int) -> None:
     """Seven stretches of 128 books each, at any distance."""

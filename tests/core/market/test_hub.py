@@ -8,6 +8,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -97,14 +98,27 @@ class Clock:
 GRACE = 0.2  # by the test's clock; the hub looks four times as often by the real one
 
 
+@pytest.fixture(autouse=True)
+def _grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "GRACE_S", FOREVER)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The hub's, whose grace period is short."""
+    clock = Clock()
+    monkeypatch.setattr(hub_module, "time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(hub_module, "GRACE_S", GRACE)
+    return clock
+
+
 def look_around() -> None:
     """Long enough for the hub to have looked several times."""
     threading.Event().wait(4 * GRACE)
 
 
-def test_a_feed_stops_after_the_grace_period_and_not_before(predictor: Predictor, loop: BackgroundLoop) -> None:
-    clock = Clock()
-    hub, feed = Hub(loop, grace_s=GRACE, clock=clock), ScriptedFeed(replaying(ROWS[:30]))
+def test_a_feed_stops_after_the_grace_period_and_not_before(predictor: Predictor, loop: BackgroundLoop, clock: Clock) -> None:
+    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:30]))
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     wait_until(feed.reached.is_set)
     for _ in range(10):  # asking again and again holds it, for longer than the grace period
@@ -123,9 +137,8 @@ def test_a_feed_stops_after_the_grace_period_and_not_before(predictor: Predictor
     wait_until(lambda: feed.closed == 2)  # the one who stops feeds was started anew too
 
 
-def test_leaving_starts_the_grace_period(predictor: Predictor, loop: BackgroundLoop) -> None:
-    clock = Clock()
-    hub, feed = Hub(loop, grace_s=GRACE, clock=clock), ScriptedFeed([])
+def test_leaving_starts_the_grace_period(predictor: Predictor, loop: BackgroundLoop, clock: Clock) -> None:
+    hub, feed = Hub(loop), ScriptedFeed([])
     hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     hub.watch("bob", feed.key, never)
     wait_until(feed.reached.is_set)
@@ -151,10 +164,10 @@ async def connect(session: MarketSession, until: threading.Event) -> None:
 
 
 def test_while_nobody_watches_nothing_is_called_and_who_comes_back_finds_a_whole_window(
-    predictor: Predictor, loop: BackgroundLoop
+    predictor: Predictor, loop: BackgroundLoop, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, left = Clock(), threading.Event()
-    hub, feed = Hub(loop, clock=clock), ScriptedFeed(replaying(ROWS[:60]))
+    monkeypatch.setattr(hub_module, "GRACE_S", 20.0)
+    hub, feed, left = Hub(loop), ScriptedFeed(replaying(ROWS[:60])), threading.Event()
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     connected = loop.submit(connect(session, left))
     wait_until(lambda: session.step == 60 and session.frames.stream.viewers == 1)
@@ -183,9 +196,8 @@ def test_while_nobody_watches_nothing_is_called_and_who_comes_back_finds_a_whole
     assert (view.predictions["came"][:, 0] >= 0).tolist() == [row in ends for row in called]
 
 
-def test_a_silent_viewer_is_no_longer_counted(predictor: Predictor, loop: BackgroundLoop) -> None:
-    clock = Clock()
-    hub, feed = Hub(loop, grace_s=GRACE, clock=clock), ScriptedFeed([])
+def test_a_silent_viewer_is_no_longer_counted(predictor: Predictor, loop: BackgroundLoop, clock: Clock) -> None:
+    hub, feed = Hub(loop), ScriptedFeed([])
     hub.watch("gone", feed.key, lambda: MarketSession(feed, predictor))
     hub.watch("ann", feed.key, never)
     assert list(hub.watched().values()) == [2]
@@ -202,7 +214,7 @@ def test_leaving_what_is_not_watched_is_no_fault(loop: BackgroundLoop) -> None:
 
 
 def test_a_failure_is_handed_out_until_it_is_restarted(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub, feeds = Hub(loop, grace_s=FOREVER), []
+    hub, feeds = Hub(loop), []
 
     def start() -> MarketSession:
         feeds.append(ScriptedFeed([*replaying(ROWS[:30]), *([FeedFailed("No such market.")] if not feeds else [])]))
@@ -221,7 +233,7 @@ def test_a_failure_is_handed_out_until_it_is_restarted(predictor: Predictor, loo
 
 def test_two_who_start_a_failed_feed_again_at_once_start_it_once(predictor: Predictor, loop: BackgroundLoop) -> None:
     """The second found the session failed before the first pressed: what runs by now is not stopped for it."""
-    hub, feeds = Hub(loop, grace_s=FOREVER), []
+    hub, feeds = Hub(loop), []
 
     def start() -> MarketSession:
         feeds.append(ScriptedFeed([] if feeds else [FeedFailed("No such market.")]))
@@ -237,7 +249,7 @@ def test_two_who_start_a_failed_feed_again_at_once_start_it_once(predictor: Pred
 
 def test_the_same_session_may_be_started_anew(predictor: Predictor, loop: BackgroundLoop) -> None:
     """A tab that slept through the grace period comes back with the session it knew."""
-    hub, feed = Hub(loop, grace_s=FOREVER), ScriptedFeed(replaying(ROWS[:60]))
+    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:60]))
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     wait_until(lambda: session.step == 60)
     for _ in range(3):
@@ -261,9 +273,12 @@ def test_a_session_that_cannot_be_made_leaves_nothing(predictor: Predictor, loop
     assert isinstance(hub.watch("ann", "one", lambda: MarketSession(feed, predictor)), MarketSession)
 
 
-def test_nobody_waits_for_the_start_of_anothers_feed(predictor: Predictor, loop: BackgroundLoop) -> None:
+def test_nobody_waits_for_the_start_of_anothers_feed(
+    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whose feed runs already watches on; who wants the feed that is being started gets it, and a place is given once."""
-    hub = Hub(loop, grace_s=FOREVER, max_feeds=2)
+    monkeypatch.setattr(hub_module, "MAX_FEEDS", 2)
+    hub = Hub(loop)
     one = opened(hub, predictor, "ann", "one")
     loading, go_on = threading.Event(), threading.Event()
 
@@ -337,8 +352,12 @@ def test_the_process_has_one_hub_and_can_begin_again(predictor: Predictor) -> No
         hub_module.shutdown()
 
 
-def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub = Hub(loop, grace_s=FOREVER, max_feeds=5, max_feeds_of_viewer=3)
+def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(
+    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_module, "MAX_FEEDS", 5)
+    monkeypatch.setattr(hub_module, "MAX_FEEDS_OF_VIEWER", 3)
+    hub = Hub(loop)
     open_feed = partial(opened, hub, predictor)
     first = open_feed("ann", "ann/0")
     for number in (1, 2):
@@ -356,8 +375,11 @@ def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(predictor: P
     assert len(hub.watched()) == 5
 
 
-def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub = Hub(loop, grace_s=FOREVER, max_feeds=2)
+def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(
+    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_module, "MAX_FEEDS", 2)
+    hub = Hub(loop)
     open_feed = partial(opened, hub, predictor)
     for number in range(2):
         for key in (f"recording/a~{number}", f"live/venue/{number}"):
@@ -369,7 +391,7 @@ def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(predicto
 
 
 def test_the_tabs_of_one_address_do_not_take_every_place(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub = Hub(loop, grace_s=FOREVER)
+    hub = Hub(loop)
 
     def open_feed(tab: int, key: str, address: str) -> MarketSession:
         return opened(hub, predictor, f"tab {tab}", key, address=address)
@@ -385,9 +407,12 @@ def test_the_tabs_of_one_address_do_not_take_every_place(predictor: Predictor, l
         open_feed(tab, f"live/venue/local {tab}", "")  # of who runs the server
 
 
-def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(predictor: Predictor, loop: BackgroundLoop) -> None:
+def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(
+    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those left behind run on for the grace period, unless there are too many of them."""
-    hub, feeds = Hub(loop, grace_s=FOREVER, max_feeds_of_viewer=3), [ScriptedFeed([], key=f"feed/{i}") for i in range(10)]
+    monkeypatch.setattr(hub_module, "MAX_FEEDS_OF_VIEWER", 3)
+    hub, feeds = Hub(loop), [ScriptedFeed([], key=f"feed/{i}") for i in range(10)]
     for feed in feeds:
         hub.watch("ann", feed.key, lambda feed=feed: MarketSession(feed, predictor))
         wait_until(feed.reached.is_set)
@@ -396,9 +421,11 @@ def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(predictor: Predictor
     wait_until(lambda: all(feed.closed == 1 for feed in feeds[:7]))
 
 
-def test_joining_a_feed_keeps_it_running_but_starts_none(predictor: Predictor, loop: BackgroundLoop) -> None:
-    clock = Clock()
-    hub, feed = Hub(loop, grace_s=GRACE, max_feeds=1, clock=clock), ScriptedFeed([])
+def test_joining_a_feed_keeps_it_running_but_starts_none(
+    predictor: Predictor, loop: BackgroundLoop, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_module, "MAX_FEEDS", 1)
+    hub, feed = Hub(loop), ScriptedFeed([])
     assert hub.join("bob", feed.key) is None
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     wait_until(feed.reached.is_set)
@@ -412,18 +439,24 @@ def test_joining_a_feed_keeps_it_running_but_starts_none(predictor: Predictor, l
 
 
 def test_a_feed_that_nobody_watches_any_more_leaves_nothing_open_and_nothing_in_memory(
-    predictor: Predictor, loop: BackgroundLoop, tmp_path: Path
+    predictor: Predictor, loop: BackgroundLoop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also while a page still holds its session; the file is read anew where it is played again."""
+    monkeypatch.setattr(hub_module, "GRACE_S", 0.05)
     path = tmp_path / "book.parquet"
     frame_from_rows(ROWS).to_parquet(path)
-    hub, kept = Hub(loop, grace_s=0.05), []
+    hub, kept = Hub(loop), []
 
-    def visit(number: int) -> None:
+    def visit(number: int) -> tuple[RecordingFeed, MarketSession]:
         feed = RecordingFeed(path, market="ABC/USD", lead=30, key=f"recording/{number}")
         session = hub.watch(f"visitor {number}", feed.key, lambda: MarketSession(feed, predictor))
         wait_until(lambda: session.step >= 30)
         assert len(session.view().predictions)
         kept.append((weakref.ref(session), weakref.ref(feed)))
+        return feed, session
+
+    def is_open() -> bool:
+        return any(Path(file.path) == path for file in psutil.Process().open_files())
 
     gc.collect()
     gc.disable()  # what lies in a cycle stays until a collection comes by
@@ -433,22 +466,12 @@ def test_a_feed_that_nobody_watches_any_more_leaves_nothing_open_and_nothing_in_
             if number % 8 == 7:
                 wait_until(lambda: not hub.watched())
         wait_until(lambda: not any(session() or feed() for session, feed in kept))
-        assert not [file for file in psutil.Process().open_files() if Path(file.path) == path]
+        assert not is_open()
     finally:
         gc.enable()
-
-
-def test_a_feed_lets_go_of_its_file_while_a_page_still_holds_its_session(
-    predictor: Predictor, loop: BackgroundLoop, tmp_path: Path
-) -> None:
-    path = tmp_path / "book.parquet"
-    frame_from_rows(ROWS).to_parquet(path)
-    hub = Hub(loop, grace_s=0.05)
-    feed = RecordingFeed(path, market="ABC/USD", speed=None, lead=20)
-    session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
-    wait_until(lambda: session.step > 0)
-    wait_until(lambda: not hub.watched())
-    wait_until(lambda: not [file for file in psutil.Process().open_files() if Path(file.path) == path])
-    assert session.view().step > 0 and feed.length == len(feed._book)
-    again = Hub(loop).watch("ann", feed.key, lambda: MarketSession(feed, predictor))  # read anew where it is played again
+    feed, held = visit(24)
+    wait_until(lambda: not hub.watched() and not is_open())
+    assert held.step >= 30 and feed.length == len(ROWS)
+    monkeypatch.setattr(hub_module, "GRACE_S", FOREVER)
+    again = Hub(loop).watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     wait_until(lambda: again.step > 0)

@@ -16,7 +16,6 @@ from core.market.predictor import Predictor, load_predictor, windows_of
 from tests.core.market.helpers import (
     HEADS,
     market_entry,
-    random_book,
     real_rows,
     save_tiny,
     tiny_config,
@@ -142,28 +141,6 @@ def test_a_checkpoint_is_loaded_once(tmp_path: Path) -> None:
         thread.join()
     assert len(found) == 4
     assert len({id(one) for one in found}) == 1
-
-
-def test_threads_may_ask_at_once(predictor: Predictor) -> None:
-    entry, windows = predictor.markets["testville"], windows_of(ROWS.levels, ENDS, 24)
-    expected = predictor.predict(windows, entry)
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(predictor.predict(windows, entry, batch=16))) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 3
-    for answer in found:
-        np.testing.assert_allclose(answer.probabilities, expected.probabilities, atol=1e-6)
-
-
-def test_a_book_never_seen_gets_lively_answers(predictor: Predictor) -> None:
-    """Another coin at another price: finite, and not one class for all."""
-    rows = random_book(300, 5, tick=1e-6, start=0.004)
-    answer = predictor.predict(windows_of(rows.levels, np.arange(23, 300), 24), predictor.market("live/nowhere/DOGE/BTC"))
-    assert np.isfinite(answer.probabilities).all()
-    assert (answer.probabilities.std(axis=0) > 0.01).all()
 
 
 def without(key: str) -> dict[str, object]:

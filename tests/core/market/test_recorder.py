@@ -1,4 +1,3 @@
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 
 from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_rows
 from core.market.events import Row, Trade
-from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange
 from core.market.follower import Follower
 from core.market.recorder import EventRecorder, RecordingStatus, record
@@ -16,27 +14,12 @@ from core.market.session_view import Status
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
-from tests.core.market.feeds.delta_server import BybitServer
 from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed
 from tests.core.market.helpers import START_MS, Silent, read_trades, simulated_books
 from tests.core.market.journals import follow, leave
 
 NEXT_HOUR = 1_700_002_800_000
-
-
-def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
-    levels = simulated_books(25)
-    with SegmentWriter(tmp_path / "new", "BTC/USDT:USDT") as writer:
-        for row, book in enumerate(levels):
-            writer.add(Row(NEXT_HOUR + 250 * (row - 10), book))
-        writer.save_journal()
-        assert writer.files == [tmp_path / "new" / "BTC-USDT-USDT" / "2023-11-14" / "22" / "rows_1700002797500.parquet"]
-    assert [len(read_rows(path)) for path in writer.files] == [10, 15]
-    whole = read_market(writer.files)
-    np.testing.assert_array_equal(whole.levels, np.array(levels))
-    assert whole.timestamps.tolist() == [NEXT_HOUR + 250 * (row - 10) for row in range(25)]
-    assert sorted(path for path in (tmp_path / "new").rglob("*") if path.is_file()) == writer.files  # nothing half done
 
 
 def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(tmp_path: Path) -> None:
@@ -76,37 +59,6 @@ def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.timestamps, first.timestamps)
     assert [trade for path in files for trade in read_trades(path)] == read_trades(one.path)
     assert (reports[-1].rows, reports[-1].feed[0]) == (1_377, Status.ENDED)
-
-
-async def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
-    async with BybitServer() as server:
-        enough, reports = asyncio.Event(), list[RecordingStatus]()
-
-        def note(progress: RecordingStatus) -> None:
-            reports.append(progress)
-            if progress.rows >= 6:
-                enough.set()
-
-        feed = LiveFeed(server.exchange, server.symbol, configure=server.configure)
-        recording_it = asyncio.create_task(record(feed, tmp_path, Silent(), on_progress=note))
-        while not enough.is_set():
-            await server.send(server.step())
-            await asyncio.sleep(0.1)
-        recording_it.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await recording_it
-        assert reports[-1].feed[0] in (Status.LIVE, Status.WARMING)
-    rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
-    assert len(rows) >= 6
-    assert (rows.timestamps % 250 == 0).all()
-    assert (np.diff(rows.timestamps) == 250).all()
-
-
-async def test_a_live_feed_stops_after_the_seconds_asked(tmp_path: Path) -> None:
-    async with BybitServer() as server:
-        feed = LiveFeed(server.exchange, server.symbol, configure=server.configure)
-        files = await record(feed, tmp_path, Silent(), seconds=1.5)
-    assert sum(len(read_rows(path)) for path in files) < 40  # and not for ever
 
 
 async def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.market.answers.predictions import HeadResult, evaluate
-from core.market.book import STEP_MS, BookRows, OrderBookSnapshot
+from core.market.book import BookRows, OrderBookSnapshot
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
@@ -287,21 +287,6 @@ def test_a_fault_in_the_model_stops_session_and_feed(predictor: Predictor, monke
 
 
 # -- the clock of this machine --------------------------------------------------------------------------------------------
-
-
-def test_on_the_wall_clock_a_standing_book_is_carried(predictor: Predictor, loop: BackgroundLoop) -> None:
-    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *books(ROWS[:1])], clock="wall")
-    session = running(loop, predictor, feed, 3)
-    view = session.view()
-    assert (np.diff(view.timestamps) == STEP_MS).all()
-    assert (view.timestamps % STEP_MS == 0).all()
-    assert (view.levels == ROWS.levels[0]).all()
-    assert abs(time.time() * 1e3 - view.timestamps[-1]) < 5_000
-    steps = session.step
-    feed.send(StatusChange(state=FeedState.RECONNECTING, gap=True))
-    wait_until(lambda: session.status_now()[0] is Status.RECONNECTING)
-    wait_until(lambda: session.view().warm == 0)
-    assert session.step - steps <= 2  # while it reconnects, no row is made up
 
 
 def test_rows_before_a_new_book_are_of_the_old_one(predictor: Predictor) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.market.feeds.background import BackgroundLoop, background_loop
+from core.market.feeds.background import BackgroundLoop
 
 LIMIT_S = 20
 
@@ -130,10 +130,6 @@ def test_a_task_that_will_not_end_is_reported_and_ends_later(loop: BackgroundLoo
     release.set()
     loop.stop()
     assert not loop.running
-
-
-def test_there_is_one_a_process() -> None:
-    assert background_loop() is background_loop()
 
 
 def test_the_interpreter_ends_although_the_loop_was_never_stopped() -> None:

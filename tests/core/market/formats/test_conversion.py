@@ -107,16 +107,6 @@ def test_a_book_is_carried_for_four_of_its_sampling_intervals(tmp_path: Path, ro
     assert [one.gaps for one in list_recordings(by_query)] == [1]
 
 
-def test_unconnected_windows_stay_apart(tmp_path: Path, rows: BookRows) -> None:
-    """Seven of 40 books, up to an hour between them: no row is older than one sampling interval."""
-    jumps = np.array([0, 5_013, 20_001, 59_987, 61_111, 600_123, 3_600_001]).cumsum()
-    books = BookRows(timestamps=rows.timestamps[:280] + np.repeat(jumps, 40), levels=rows.levels[:280])
-    _found, made, _path = converted(own_parquet(tmp_path, books), tmp_path)
-    assert len(made) <= 280 and len(segments(made.timestamps)) == 7
-    age = made.timestamps - books.timestamps[np.searchsorted(books.timestamps, made.timestamps, side="right") - 1]
-    assert age.max() < 250
-
-
 def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: BookRows) -> None:
     found, made, path = converted(lobster_day(tmp_path, rows), tmp_path)
     assert (found.form, found.market, found.books, found.levels, found.problem_count) == ("lobster", "GOOG", 300, 10, 0)

@@ -100,17 +100,6 @@ def test_rows_read_by_parts_are_those_read_at_once(folder: Path) -> None:
     np.testing.assert_array_equal(parts.block(480, 520).levels, whole.levels[480:520])  # across the files
 
 
-def test_rows_off_the_grid_and_twice_are_put_on_it_alike(tmp_path: Path) -> None:
-    rows = read_rows(SAMPLE)[:300]
-    moved = BookRows(timestamps=rows.timestamps + np.arange(300) * 7, levels=rows.levels)
-    paths = [tmp_path / "a.parquet", tmp_path / "b.csv"]
-    frame_from_rows(moved[:200]).to_parquet(paths[0])
-    frame_from_rows(moved[150:]).to_csv(paths[1], index=False)
-    whole, parts = read_market(paths), RecordedRows(paths)
-    np.testing.assert_array_equal(parts.timestamps, whole.timestamps)
-    np.testing.assert_array_equal(parts.block(0, len(parts)).levels, whole.levels)
-
-
 def test_a_bad_row_is_named_by_its_number_in_the_file(tmp_path: Path) -> None:
     frame = frame_from_rows(read_rows(SAMPLE))
     frame.loc[1234, "ask_size_4"] = 0.0

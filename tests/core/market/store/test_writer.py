@@ -1,10 +1,9 @@
 import asyncio
 import errno
-import shutil
 import threading
 import time
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,20 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from core.market.background_recorder import BackgroundRecorder
 from core.market.book import OrderBookSnapshot
 from core.market.events import BookLost, Row, Trade
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.sampling import Grid
+from core.market.feeds.simulated import SimulatedFeed
 from core.market.follower import Follower
 from core.market.grid import HOUR_MS
+from core.market.hub import hub, shutdown
 from core.market.made_again import known_predictors, make_again
-from core.market.recorder import EventRecorder
+from core.market.predictor import load_predictor
+from core.market.recorder import EventRecorder, RecordingStatus
+from core.market.session import MarketSession
 from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
 from core.market.store.segments import EVENTS, TRADES, market_folder, segment_path
@@ -35,17 +39,26 @@ HOUR_END = (START_MS // HOUR_MS + 1) * HOUR_MS
 def test_a_segment_ends_with_the_hour_and_a_hole_is_an_event(tmp_path: Path) -> None:
     first = HOUR_END - 1_000
     times = [first, first + 250, first + 750, HOUR_END, HOUR_END + 250]
-    with SegmentWriter(tmp_path, "BTC/USDT") as writer:
-        for when, book in zip(times, simulated_books(5), strict=True):
+    library, books = tmp_path / "new", simulated_books(5)
+    with SegmentWriter(library, "BTC/USDT:USDT") as writer:
+        for when, book in zip(times, books, strict=True):
             writer.add_trade(Trade(price=1.0, size=1.0, side="buy", exchange_ms=when))
             writer.add(Row(when, book))
-    assert [path.relative_to(tmp_path / "BTC-USDT" / "2023-11-14").parent.name for path in writer.files] == ["22", "23"]
+        writer.save_journal()
+        assert len(writer.files) == 1  # the hour that is over
+    day = library / "BTC-USDT-USDT" / "2023-11-14"
+    assert writer.files == [day / "22" / f"rows_{first}.parquet", day / "23" / f"rows_{HOUR_END}.parquet"]
+    kinds = [segment_path(writer.files[0], EVENTS), *(segment_path(path, TRADES) for path in writer.files)]
+    assert {path for path in library.rglob("*") if path.is_file()} == {*writer.files, *kinds}  # nothing half done
+    whole = read_market(writer.files)
+    np.testing.assert_array_equal(whole.levels, np.array(books))
+    assert whole.timestamps.tolist() == times
     assert (writer.rows, writer.gaps, writer.seconds) == (5, 1, 1.5)
     events = pq.read_table(segment_path(writer.files[0], EVENTS)).to_pylist()
     assert events == [{"timestamp": first + 500, "kind": "gap", "until": first + 750, "message": ""}]
     assert pq.read_metadata(segment_path(writer.files[0], TRADES)).num_rows == 4  # the fourth came before the hour's first row
-    (entry,) = list_recordings(tmp_path)
-    assert (entry.market, entry.rows, entry.gaps, entry.name) == ("BTC/USDT", 5, 1, "BTC-USDT/2023-11-14")
+    (entry,) = list_recordings(library)
+    assert (entry.market, entry.rows, entry.gaps, entry.name) == ("BTC/USDT:USDT", 5, 1, "BTC-USDT-USDT/2023-11-14")
     assert writer.size == entry.size
 
 
@@ -100,85 +113,71 @@ def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
     assert len(read_market(writer.files)) == 9
 
 
-def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_played(tmp_path: Path) -> None:
-    from core.market.background_recorder import BackgroundRecorder
-    from core.market.feeds.simulated import SimulatedFeed
-    from core.market.hub import hub, shutdown
-    from core.market.predictor import load_predictor
-    from core.market.session import MarketSession
-
-    feed = SimulatedFeed(3, start_ms=START_MS, speed=50.0)
-    recorder = BackgroundRecorder(folder=lambda: tmp_path)
-    try:
-        recorder.start(feed.key, lambda: MarketSession(feed, load_predictor()))
-        until = time.monotonic() + 60
-        while (now := recorder.status(feed.key)) is None or now.rows < 160:
-            assert time.monotonic() < until, now
-            time.sleep(0.05)
-        assert now.running and recorder.running() == [feed.key] and now.size + now.free > 0
-        assert list(hub().watched().values()) == [1]
-        hub().restart(feed.key)  # the last viewer has left
-        while recorder.running():
-            assert time.monotonic() < until, recorder.status(feed.key)
-            time.sleep(0.05)
-        ended = recorder.status(feed.key)
-        assert ended is not None and not ended.running and ended.problem == ""
-        rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
-        assert len(rows) == ended.rows and ended.seconds == len(rows) / 4
-        missed = int(rows.timestamps[0] - START_MS) // 250  # before the recorder listened
-        np.testing.assert_array_equal(rows.levels, np.array(simulated_books(missed + len(rows), seed=3))[missed:])
-        again = make_again("it", sorted(tmp_path.rglob("rows_*.parquet")), known_predictors())
-        assert again.equal == again.predictions == 8 * (len(rows) - 127)
-    finally:
-        shutdown()
-        asyncio.set_event_loop(None)
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[BackgroundRecorder]:
+    """The app's, into a folder of the test."""
+    yield BackgroundRecorder(folder=lambda: tmp_path)
+    shutdown()
+    asyncio.set_event_loop(None)
 
 
-def test_a_recording_waits_for_a_full_disk_and_goes_on_after_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.market import recorder as recorders
-    from core.market.background_recorder import BackgroundRecorder
-    from core.market.feeds.simulated import SimulatedFeed
-    from core.market.hub import shutdown
-    from core.market.predictor import load_predictor
-    from core.market.recorder import RecordingStatus
-    from core.market.session import MarketSession
+FEED = "simulated/3"
 
-    monkeypatch.setattr(recorders, "AGAIN_S", 0.05)
-    feed, usage = SimulatedFeed(3, start_ms=START_MS, speed=50.0), shutil.disk_usage
-    recorder = BackgroundRecorder(folder=lambda: tmp_path)
 
-    def until(wanted: Callable[[RecordingStatus], bool]) -> RecordingStatus:
-        end = time.monotonic() + 60
-        while (now := recorder.status(feed.key)) is None or not wanted(now):
-            assert time.monotonic() < end, now
-            time.sleep(0.02)
-        return now
+def begin() -> MarketSession:
+    return MarketSession(SimulatedFeed(3, start_ms=START_MS, speed=50.0), load_predictor())
 
-    try:
-        recorder.start(feed.key, lambda: MarketSession(feed, load_predictor()))
-        until(lambda now: now.rows >= 60)
-        monkeypatch.setattr("shutil.disk_usage", lambda _path: namedtuple("Usage", "free")(1_000))
-        full = until(lambda now: bool(now.problem))
+
+def until(recorder: BackgroundRecorder, wanted: Callable[[RecordingStatus], bool]) -> RecordingStatus:
+    """The recording as it stands once that holds."""
+    end = time.monotonic() + 60
+    while (now := recorder.status(FEED)) is None or not wanted(now):
+        assert time.monotonic() < end, now
+        time.sleep(0.02)
+    return now
+
+
+def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_played(
+    tmp_path: Path, recorder: BackgroundRecorder
+) -> None:
+    recorder.start(FEED, begin)
+    now = until(recorder, lambda now: now.rows >= 160)
+    assert now.running and recorder.running() == [FEED] and now.size + now.free > 0
+    assert list(hub().watched().values()) == [1]
+    hub().restart(FEED)  # the last viewer has left
+    ended = until(recorder, lambda now: not now.running)
+    assert recorder.running() == [] and ended.problem == ""
+    rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
+    assert len(rows) == ended.rows and ended.seconds == len(rows) / 4
+    missed = int(rows.timestamps[0] - START_MS) // 250  # before the recorder listened
+    np.testing.assert_array_equal(rows.levels, np.array(simulated_books(missed + len(rows), seed=3))[missed:])
+    again = make_again("it", sorted(tmp_path.rglob("rows_*.parquet")), known_predictors())
+    assert again.equal == again.predictions == 8 * (len(rows) - 127)
+
+
+def test_a_recording_waits_for_a_full_disk_and_goes_on_after_a_gap(
+    tmp_path: Path, recorder: BackgroundRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.market.recorder.AGAIN_S", 0.05)
+    recorder.start(FEED, begin)
+    until(recorder, lambda now: now.rows >= 60)
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.disk_usage", lambda _path: namedtuple("Usage", "free")(1_000))
+        full = until(recorder, lambda now: bool(now.problem))
         assert full.running and full.problem.startswith("The disk refuses: ")
-        monkeypatch.setattr("shutil.disk_usage", usage)
-        on = until(lambda now: now.rows >= full.rows + 60)
-        assert on.running and not on.problem and on.gaps == full.gaps + 1
-        recorder.stop(feed.key)
-        ended = until(lambda now: not now.running)
-        rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
-        assert len(rows) == ended.rows and not ended.problem
-        assert (np.diff(rows.timestamps) != 250).sum() == 1
-        at = (rows.timestamps - START_MS) // 250
-        np.testing.assert_array_equal(rows.levels, np.array(simulated_books(int(at[-1]) + 1, seed=3))[at])
-    finally:
-        shutdown()
-        asyncio.set_event_loop(None)
+    on = until(recorder, lambda now: now.rows >= full.rows + 60)
+    assert on.running and not on.problem and on.gaps == full.gaps + 1
+    recorder.stop(FEED)
+    ended = until(recorder, lambda now: not now.running)
+    rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
+    assert len(rows) == ended.rows and not ended.problem
+    assert (np.diff(rows.timestamps) != 250).sum() == 1
+    at = (rows.timestamps - START_MS) // 250
+    np.testing.assert_array_equal(rows.levels, np.array(simulated_books(int(at[-1]) + 1, seed=3))[at])
 
 
-def test_nobody_waits_for_the_start_of_anothers_recording(tmp_path: Path) -> None:
+def test_nobody_waits_for_the_start_of_anothers_recording(recorder: BackgroundRecorder) -> None:
     """It may restore an hour that a killed process left, while every live page asks for its own recording's status."""
-    from core.market.background_recorder import BackgroundRecorder
-
     starting, go_on = threading.Event(), threading.Event()
 
     def slow() -> Any:
@@ -186,7 +185,6 @@ def test_nobody_waits_for_the_start_of_anothers_recording(tmp_path: Path) -> Non
         assert go_on.wait(20)
         raise OSError("the disk is gone")
 
-    recorder = BackgroundRecorder(folder=lambda: tmp_path)
     with ThreadPoolExecutor() as pool:
         try:
             start = pool.submit(recorder.start, "live/one", slow)
