@@ -37,7 +37,7 @@ def template(page: str, part: str) -> str:
     Raises:
         FileNotFoundError: where there is none.
     """
-    own = (TEMPLATES / page / f"{part or 'all'}.py").read_text(encoding="utf-8").rstrip()
+    own = (TEMPLATES / page / f"{part}.py").read_text(encoding="utf-8").rstrip()
     before = TEMPLATES / page / BEFORE
     first = before.read_text(encoding="utf-8").rstrip() + "\n\n" if before.exists() and own.startswith("# %%") else ""
     return first + own + "\n" + CHECK

@@ -17,7 +17,6 @@ from core.lecture.matrices import operation
 from core.models.iiga import FrameEncoder, IIGAConfig
 from core.models.mobilenet import MobileNetV2
 from core.nn import causal_mask
-from core.signs.ctc import log_softmax
 from pages.shared.navigation import ENTRIES
 from tests.core.lecture.executed_places import executed_places
 
@@ -164,11 +163,6 @@ def test_convolution_norm_activation_and_pooling() -> None:
         rows, columns = last.shape[2:]
         mean = sum(last[:, :, row, column] for row in range(rows) for column in range(columns)) / (rows * columns)
         torch.testing.assert_close(model(x), torch.as_tensor(mean))
-
-
-def test_posteriors_of_a_frame_are_torchs() -> None:
-    logits = np.random.default_rng(0).normal(scale=30, size=(5, 9))
-    np.testing.assert_allclose(log_softmax(logits), torch.as_tensor(logits).log_softmax(dim=-1).numpy(), atol=1e-12)
 
 
 def test_random_matrices_have_their_moments() -> None:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from core import schedules
 from core.lecture import initialisation, optimisers
 from core.lecture.optimisers import SURFACES, Adam, OptimiserName
 
@@ -76,29 +75,6 @@ def test_clipping_is_pytorchs() -> None:
     assert not optimisers.clip_by_norm(np.zeros(2), 1.0).any()
     with pytest.raises(ValueError, match="must be above 0"):
         optimisers.clip_by_norm(np.ones(2), 0.0)
-
-
-def test_schedules_are_pytorchs() -> None:
-    theta = torch.zeros(1, requires_grad=True)
-
-    def theirs(make: Any, steps: int) -> list[float]:
-        optimiser = torch.optim.SGD([theta], lr=0.5)
-        schedule, found = make(optimiser), []
-        for _step in range(steps):
-            found.append(schedule.get_last_lr()[0])
-            optimiser.step()
-            schedule.step()
-        return found
-
-    mine = [schedules.exponential(t, peak=0.5, factor=0.7, every=4) for t in range(20)]
-    np.testing.assert_allclose(mine, theirs(lambda o: torch.optim.lr_scheduler.StepLR(o, 4, 0.7), 20))
-    mine = [schedules.cosine(t, peak=0.5, total=20) for t in range(20)]
-    np.testing.assert_allclose(mine, theirs(lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 20), 20), atol=1e-12)
-    mine = [schedules.warmup_cosine(t, peak=0.5, warmup=5, total=20, floor=0.1) for t in range(5, 20)]
-    np.testing.assert_allclose(
-        mine, theirs(lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 15, eta_min=0.1), 15), atol=1e-12
-    )
-    assert [schedules.warmup_cosine(t, peak=0.5, warmup=5, total=20) for t in range(3)] == [0.0, 0.1, 0.2]
 
 
 def test_the_story_tells_the_walk() -> None:

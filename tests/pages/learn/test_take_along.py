@@ -57,7 +57,7 @@ def taken() -> dict[str, str]:
 
     def keep(page: str, part: str, _title: str, values: Callable[[], Mapping[str, Any]] | None) -> None:
         if values is not None:
-            given[f"{page}/{part or 'all'}"] = page, part, values
+            given[f"{page}/{part}"] = page, part, values
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(take_along, "offer", keep)
@@ -65,8 +65,7 @@ def taken() -> dict[str, str]:
         patch.setattr(st, "page_link", lambda *_args, **_more: None)  # a page opened alone knows no other
         for path in TEMPLATES:
             page, part = path.parent.name, path.stem
-            query = {} if part == "all" else {"part": part}
-            open_page(file_of(page), **query, **STATES.get((page, part), {}))
+            open_page(file_of(page), part=part, **STATES.get((page, part), {}))
     return {name: notebooks.fill(notebooks.template(page, part), values()) for name, (page, part, values) in given.items()}
 
 
