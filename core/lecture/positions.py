@@ -117,10 +117,8 @@ def rotation(width: int, shift: float, *, base: float = 10_000.0) -> Array:
     """
     if width % 2:
         raise ValueError(f"a width of {width} leaves a sine without its cosine: take an even one")
-    whole = np.zeros((width, width))
-    for pair, frequency in enumerate(frequencies(width, base=base)):
-        whole[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = rotation_block(float(frequency), shift)
-    return whole
+    blocks = (torch.tensor(rotation_block(float(one), shift)) for one in frequencies(width, base=base))
+    return torch.block_diag(*blocks).numpy()
 
 
 def shift_residual(encoded: Array, shift: int, matrix: Array) -> float:

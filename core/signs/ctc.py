@@ -159,19 +159,14 @@ def lattice(log_probabilities: NDArray[np.floating], target: Sequence[int], *, s
 def best_path(lattice: Lattice) -> Path:
     """The likeliest single alignment to the target (Viterbi): the same recursion with max for sum."""
     emitted = lattice.log_probabilities[:, lattice.states]
-    steps, states = emitted.shape
+    sources = [sources_of(lattice.states, s, skip=lattice.skip) for s in range(len(lattice.states))]
     score = np.full(emitted.shape, -np.inf)
     score[0, :2] = emitted[0, :2]
-    previous = np.zeros(emitted.shape, dtype=np.int64)
-    for t in range(1, steps):
-        for s in range(states):
-            sources = sources_of(lattice.states, s, skip=lattice.skip)
-            previous[t, s] = max(sources, key=lambda source: score[t - 1, source])
-            score[t, s] = score[t - 1, previous[t, s]] + emitted[t, s]
-    at = states - 1 if states == 1 or score[-1, -1] >= score[-1, -2] else states - 2
-    path = [at]
-    for t in range(steps - 1, 0, -1):
-        path.append(at := int(previous[t, at]))
+    for t in range(1, len(score)):
+        score[t] = emitted[t] + [score[t - 1, some].max() for some in sources]
+    path = [max(range(len(sources))[-2:], key=lambda s: (score[-1, s], s))]
+    for before in score[-2::-1]:
+        path.append(max(sources[path[-1]], key=before.__getitem__))
     return _path(lattice, tuple(reversed(path)))
 
 

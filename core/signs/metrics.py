@@ -203,18 +203,12 @@ def lcs_table(reference: Sentence, hypothesis: Sentence) -> NDArray[np.int64]:
 
 def common_words(reference: Sentence, hypothesis: Sentence) -> list[tuple[int, int]]:
     """One longest common subsequence as pairs of indices, in reading order."""
-    table = lcs_table(reference, hypothesis)
-    i, j = len(reference), len(hypothesis)
-    pairs: list[tuple[int, int]] = []
-    while i and j:
-        if reference[i - 1] == hypothesis[j - 1]:
-            i, j = i - 1, j - 1
-            pairs.append((i, j))
-        elif table[i - 1, j] >= table[i, j - 1]:
-            i -= 1
-        else:
-            j -= 1
-    return pairs[::-1]
+    return [
+        (part.src_start + step, part.dest_start + step)
+        for part in LCSseq.opcodes(reference, hypothesis)
+        if part.tag == "equal"
+        for step in range(part.src_end - part.src_start)
+    ]
 
 
 def _windows(sentence: Sentence, order: int) -> list[tuple[str, ...]]:

@@ -11,42 +11,29 @@ import torch
 from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs.ctc_lab import collapsed
-from core.signs.recogniser import Recogniser, load_recogniser
-from core.signs.tracks import FEATURES, POOLED, Scale, features, normalised
+from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
+from core.signs.samples import track_samples
+from core.signs.tracks import FEATURES, features, normalised
+from lab.signs.tracked_sentences import fit_scales
+from tests.core.signs.tiny import COMMON
 
-FRAMES = IIGAConfig(vocabulary=4, width=16, heads=2, layers=1, window=2, image_size=32, width_multiplier=0.25, image_channels=24)
 TRACKS = IIGAConfig(front="tracks", vocabulary=4, width=16, heads=2, layers=2, window=2, track_features=FEATURES)
-SCALES = {
-    POOLED: {"mean": [0.0, 100.0, 0.0, 80.0], "std": [20.0, 30.0, 20.0, 30.0]},
-    "woman-1": {"mean": [5.0, 90.0, 3.0, 70.0], "std": [10.0, 30.0, 10.0, 30.0]},
-}
 
 
-def write(folder: Path, name: str, config: IIGAConfig, **more: Any) -> None:
+def write(folder: Path, name: str, **more: Any) -> None:
     torch.manual_seed(1)
-    card = {
-        "model": "iiga", "config": config.to_dict(), "vocabulary": ["A", "B", "C"], "fps": 8.0, "data": [], "split": "",
-        "seed": 0, "command": "", "versions": {}, "metrics": {}, **more,
-    }  # fmt: skip
-    checkpoints.save(name, IIGA(config), card, folder=folder)
+    card = {**COMMON, "config": TRACKS.to_dict(), "vocabulary": ["A", "B", "C"], "fps": 8.0, **more}
+    checkpoints.save(name, IIGA(TRACKS), card, folder=folder)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints")
-    write(folder, "frames", FRAMES)
-    write(folder, "tracks", TRACKS, fps=30.0, stride=2, scales=SCALES, training_sentences=["A B", "A B C"])
-    return folder
-
-
-def test_frames_in_probabilities_out(folder: Path) -> None:
-    recogniser = load_recogniser("frames", folder=folder)
-    assert (recogniser.name, recogniser.front, recogniser.image_size, recogniser.fps) == ("frames", "frames", 32, 8.0)
+def test_frames_in_probabilities_out(tiny: Path) -> None:
+    recogniser = load_recogniser(DIGITS, folder=tiny)
+    assert (recogniser.name, recogniser.front, recogniser.image_size, recogniser.fps) == (DIGITS, "frames", 32, 8.0)
     clip = np.random.default_rng(0).integers(0, 256, (70, 32, 32, 3), dtype=np.uint8)
     answer = recogniser.answer(clip)
-    assert answer.log_probabilities.shape == (70, 4)
+    assert answer.log_probabilities.shape == (70, 11)
     np.testing.assert_allclose(np.exp(answer.log_probabilities).sum(axis=1), 1, rtol=1e-5)
-    assert {name: maps.shape for name, maps in answer.attention.items()} == {"intra 1": (2, 70, 70), "inter 1": (2, 70, 70)}
+    assert {maps.shape for maps in answer.attention.values()} == {(2, 70, 70)}
     assert collapsed(answer.path)[1] == list(answer.greedy) == recogniser.greedy(answer.log_probabilities)
     assert answer.seconds.tolist() == [step / 8 for step in range(70)] and answer.took_s > 0
     with torch.no_grad():  # in one piece, where the recogniser takes 64 frames at a time
@@ -55,12 +42,12 @@ def test_frames_in_probabilities_out(folder: Path) -> None:
     np.testing.assert_allclose(recogniser.log_probabilities(clip), answer.log_probabilities, atol=1e-5)
 
 
-def test_tracks_in_probabilities_out(folder: Path) -> None:
-    recogniser = load_recogniser("tracks", folder=folder)
+def test_tracks_in_probabilities_out(tiny: Path) -> None:
+    recogniser = load_recogniser(ASL, folder=tiny)
     clip = np.random.default_rng(0).uniform(50, 200, (31, 6))
     found = recogniser.log_probabilities(clip, speaker="woman-1")
-    assert found.shape == (16, 4)
-    own = Scale(mean=tuple(SCALES["woman-1"]["mean"]), std=tuple(SCALES["woman-1"]["std"]))
+    assert found.shape == (16, recogniser.config.vocabulary)
+    own = fit_scales(track_samples())["woman-1"]
     with torch.no_grad():
         tracks = torch.from_numpy(features(normalised(clip.astype(np.float32), own)))[None]
         whole = recogniser.model(tracks.to(recogniser.placement.device)).cpu()
@@ -71,34 +58,35 @@ def test_tracks_in_probabilities_out(folder: Path) -> None:
     assert list(recogniser.answer(clip).attention) == ["intra 1", "inter 1", "intra 2", "inter 2"]
 
 
-def test_sentences_are_glosses_of_the_card(folder: Path) -> None:
-    recogniser = load_recogniser("tracks", folder=folder)
+def test_sentences_are_glosses_of_the_card(tmp_path: Path) -> None:
+    write(tmp_path, "tracks")
+    recogniser = load_recogniser("tracks", folder=tmp_path)
     log_probabilities = np.log(np.array([[0.1, 0.7, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.7]]))
     assert recogniser.greedy(log_probabilities) == ["A", "C"]
 
 
-def test_wrong_clips_are_refused_in_a_sentence(folder: Path) -> None:
-    frames, tracks = (load_recogniser(name, folder=folder) for name in ("frames", "tracks"))
-    with pytest.raises(ValueError, match="frames reads frames of shape .T, 32, 32, 3., one or more, not .3, 16, 16, 3."):
+def test_wrong_clips_are_refused_in_a_sentence(tiny: Path) -> None:
+    frames, tracks = (load_recogniser(name, folder=tiny) for name in (DIGITS, ASL))
+    with pytest.raises(ValueError, match="iiga_digits reads frames of shape .T, 32, 32, 3., one or more, not .3, 16, 16, 3."):
         frames.answer(np.zeros((3, 16, 16, 3), np.uint8))
     with pytest.raises(ValueError, match="one or more, not .0, 32, 32, 3."):
         frames.answer(np.zeros((0, 32, 32, 3), np.uint8))
     with pytest.raises(ValueError, match="uint8 values, 0 to 255, not float64"):
         frames.answer(np.zeros((3, 32, 32, 3)))
-    with pytest.raises(ValueError, match="tracks reads tracks of shape .T, 6."):
+    with pytest.raises(ValueError, match="iiga_asl reads tracks of shape .T, 6."):
         tracks.answer(np.zeros((3, 5)))
     with pytest.raises(ValueError, match="every tracked position must be a number"):
         tracks.answer(np.full((3, 6), np.nan))
 
 
-def test_cards_that_describe_no_iiga_are_refused(folder: Path, tmp_path: Path) -> None:
-    write(tmp_path, "other", TRACKS, model="tlob")
+def test_cards_that_describe_no_iiga_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, "other", model="tlob")
     with pytest.raises(checkpoints.CheckpointError, match="holds the model tlob: IIGA is needed here"):
         load_recogniser("other", folder=tmp_path)
-    write(tmp_path, "few", TRACKS, vocabulary=["A"])
+    write(tmp_path, "few", vocabulary=["A"])
     with pytest.raises(checkpoints.CheckpointError, match="names 1 glosses for a model of 3"):
         load_recogniser("few", folder=tmp_path)
-    write(tmp_path, "bare", TRACKS)
+    write(tmp_path, "bare")
     path = tmp_path / "bare.json"
     card = json.loads(path.read_text())
     del card["vocabulary"]
