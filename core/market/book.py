@@ -14,7 +14,6 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core.market.bands import Bands
@@ -314,25 +313,6 @@ def known_depth(deep: FloatArray) -> FloatArray:
     """(n, 4m) levels past the tenth, each row's NaN from the first level on that is not whole, or that no market has."""
     usable = (np.isfinite(deep) & (deep > 0) & (deep < LARGEST)).reshape(len(deep), deep.shape[1] // 4, 4).all(axis=2)
     return np.where(np.repeat(np.logical_and.accumulate(usable, axis=1), 4, axis=1), deep, np.nan)
-
-
-def read_rows(path: Path, *, deep: bool = False) -> BookRows:
-    """Rows of a Parquet or CSV file.
-
-    Args:
-        deep: whether to read the levels past the tenth too, where the file has them.
-
-    Raises:
-        BookError: where the file cannot be read or breaks the contract.
-    """
-    wanted = {"timestamp", *FILE_COLUMNS, *(DEEP_COLUMNS if deep else ())}
-    with reading(path):
-        if path.suffix.lower() == ".csv":
-            frame = pd.read_csv(path, usecols=lambda column: column in wanted, skipinitialspace=True)
-        else:
-            present = [column for column in pq.read_schema(path).names if column in wanted]
-            frame = pd.read_parquet(path, columns=present)
-    return rows_from_frame(frame, name=path.name)
 
 
 @contextmanager

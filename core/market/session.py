@@ -248,7 +248,7 @@ class MarketSession:
         done_ns = CLOCK.now_ns()
         with self._lock:
             # trades lie beside rows by this machine's clock, where the venue's is far from it
-            lag_ms, fresh = self._lag.ms if self._lag.state else 0.0, None
+            lag_ms, fresh = (self._lag.ms or 0.0) if self._lag.state else 0.0, None
             steps = self.follower.take(batch, predictions, lag_ms=lag_ms)
             for step in steps:
                 item = step.item
@@ -355,7 +355,7 @@ class MarketSession:
     @property
     def lag_ms(self) -> float | None:
         """Milliseconds that the newest books' venue time lies behind this machine's clock, their median; None without a book."""
-        return self._lag.ms if self._lag.known else None
+        return self._lag.ms
 
     def situations(self) -> tuple[Since, ...]:
         """States of the market and its stream that pass, with their beginnings."""

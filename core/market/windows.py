@@ -97,24 +97,6 @@ def window_ends(timestamps: NDArray[np.int64], steps: int) -> NDArray[np.int64]:
     return np.concatenate(ends)
 
 
-def cut(rows: BookRows, end: int, steps: int, *, market: str, predictor: str) -> FrozenWindow:
-    """The window of `steps` rows whose last row is `end`.
-
-    Raises:
-        WindowError: where the recording does not reach that far, or a gap lies between.
-    """
-    start = end - steps + 1
-    if start < 0 or end >= len(rows):
-        raise WindowError(
-            "no window of {steps} rows ends at row {end}: the recording has rows 0 to {last}",
-            steps=steps,
-            end=end,
-            last=len(rows) - 1,
-        )
-    part = rows[start : end + 1]
-    return FrozenWindow(timestamps=part.timestamps, levels=part.levels, market=market, predictor=predictor)
-
-
 class RecordedWindows:
     """All windows without a gap of one recording, by the second at which they end, counted from its first row.
 
@@ -148,7 +130,9 @@ class RecordedWindows:
 
     def window(self, second: float, *, predictor: str) -> FrozenWindow:
         """The window that ends at `nearest(second)`."""
-        return cut(self.rows, int(self._ends[self._at(second)]), self.steps, market=self.market, predictor=predictor)
+        end = int(self._ends[self._at(second)]) + 1
+        part = self.rows[end - self.steps : end]
+        return FrozenWindow(timestamps=part.timestamps, levels=part.levels, market=self.market, predictor=predictor)
 
     def _at(self, second: float) -> int:
         return max(0, int(np.searchsorted(self._seconds, second + STEP_MS / 2e3, side="right")) - 1)

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from core import checkpoints
-from core.market.book import BookError, read_rows
+from core.market.book import BookError
 from core.market.events import Row
 from core.market.formats import conversion
 from core.market.formats.tables import FormatError
 from core.market.store.index import list_recordings
-from core.market.store.rows import RecordedRows
 from core.market.store.writer import restore_recordings
 from core.signs.recogniser import load_recogniser
 from core.signs.video import VideoError, read_video
@@ -26,7 +25,7 @@ from core.vision.pictures import PictureError, decode
 from lab.vision.idx import IdxError, read_idx
 from tests.core.damaged_uploads import UPLOADS
 from tests.core.file_kinds import ROOT, Kind, files
-from tests.core.market.helpers import read_trades
+from tests.core.market.helpers import read_rows, read_trades
 
 RECORDINGS: Final = ROOT / "assets" / "recordings"
 
@@ -68,11 +67,6 @@ def _card(path: Path) -> None:
     checkpoints.read_card(path.stem, folder=path.parent)
 
 
-def _rows(path: Path) -> None:
-    rows = RecordedRows([path])
-    rows.block(0, len(rows), deep=True)
-
-
 def _trades(path: Path) -> None:
     (path.parent / "trades").mkdir(exist_ok=True)
     path.replace(path.parent / "trades" / "book.parquet")
@@ -107,8 +101,7 @@ def _journals() -> list[tuple[str, bytes]]:
 
 
 KINDS: Final[dict[str, Kind]] = {
-    "rows": Kind(files("assets/recordings/*.parquet"), read_rows, (BookError,)),
-    "whole recording": Kind(files("assets/recordings/*.parquet"), _rows, (BookError,)),
+    "recording": Kind(files("assets/recordings/*.parquet"), lambda path: read_rows(path, deep=True), (BookError,)),
     "listing": Kind(files("assets/recordings/*.parquet"), _listed, ()),
     "trades": Kind(files("assets/recordings/trades/*.parquet"), _trades, (BookError,)),
     "table": Kind(_csv, read_rows, (BookError,)),

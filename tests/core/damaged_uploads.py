@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 
 from core import checkpoints
-from core.market.book import BookError, read_rows
+from core.market.book import BookError
 from core.market.events import Row, Trade
 from core.market.formats import conversion
 from core.market.formats.tables import FormatError
@@ -27,7 +27,7 @@ from core.signs.video import VideoError, read_video
 from lab.signs.tracked_sentences import fit_scales, read_sentences
 from tests.core.file_kinds import ROOT, Examples, Kind, files
 from tests.core.market.formats import test_conversion as formats
-from tests.core.market.helpers import read_trades
+from tests.core.market.helpers import read_rows, read_trades
 
 BOOKS: Final = ROOT / "assets" / "recordings"
 CHECKPOINT: Final = "tlob_six"

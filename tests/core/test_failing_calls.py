@@ -21,7 +21,7 @@ import pytest
 from safetensors.torch import load_file
 
 from core import checkpoints
-from core.market.book import BookRows, read_rows
+from core.market.book import BookRows
 from core.market.events import Row, Trade
 from core.market.formats import conversion
 from core.market.formats.tables import FormatError
@@ -29,7 +29,7 @@ from core.market.grid import HOUR_MS
 from core.market.made_again import known_predictors, make_again
 from core.market.store.writer import SegmentWriter, restore_recordings
 from core.training.loop import LoopSettings, fit
-from tests.core.market.helpers import frame_from_rows, random_book, tiny_card, tiny_config, tiny_model, tiny_predictor
+from tests.core.market.helpers import frame_from_rows, random_book, read_rows, tiny_card, tiny_config, tiny_model, tiny_predictor
 from tests.core.market.journals import Journalled, live
 from tests.core.training.test_loop import CPU, Regression, equal, network
 

@@ -18,19 +18,14 @@ class LagMeter:
     """Measures the lag book by book.
 
     Attributes:
-        ms: the median; negative where the venue's time is ahead.
+        ms: the median; negative where the venue's time is ahead, None before the first.
         state: of lagging; None where the lag is small.
     """
 
     def __init__(self) -> None:
-        self.ms = 0.0
+        self.ms: float | None = None
         self.state: Since | None = None
         self._exchange_ms, self._lags_ms = 0, deque[float](maxlen=LAG_BOOKS)
-
-    @property
-    def known(self) -> bool:
-        """Tells whether the lag was measured."""
-        return bool(self._lags_ms)
 
     def begin_anew(self) -> None:
         """Begin after a lost connection: the first book of the next one may have stood for long, and is not measured."""
@@ -42,7 +37,7 @@ class LagMeter:
         if before not in (0, book.exchange_ms):
             self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
             ms = float(np.median(self._lags_ms))
-            since_ms = self.state.since_ms if self.state and (ms > 0) == (self.ms > 0) else CLOCK.now_ms()
+            since_ms = self.state.since_ms if self.state and (ms > 0) == ((self.ms or 0.0) > 0) else CLOCK.now_ms()
             self.ms, self.state = ms, lag_situation(ms, since_ms)
 
     def sentence(self) -> str:

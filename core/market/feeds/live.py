@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.market.book import OrderBookSnapshot
@@ -25,7 +25,6 @@ from core.market.feeds.failures import (
 )
 from core.market.feeds.market_judge import FeedMemory, Timeouts
 from core.market.feeds.protocol import Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
-from core.market.feeds.situations import said_of
 from core.market.feeds.venues import Configure, close_exchange, make_exchange, unit_of_symbol
 from core.messages import Message, compose, sentence
 
@@ -103,7 +102,7 @@ class LiveFeed:
                         async for event in events:
                             if live_since is None and isinstance(event, OrderBookSnapshot | BookLost):
                                 self.tick, self.unit, live_since = connection.tick, connection.unit, time.monotonic()
-                                yield self._status(FeedState.LIVE)
+                                yield self._memory.status(self._name)
                             if isinstance(event, OrderBookSnapshot):
                                 tries.succeeded()
                             yield event
@@ -122,19 +121,13 @@ class LiveFeed:
                 self._memory.reload_markets = tries.suspicious
                 if not isinstance(error, StreamFault):
                     self._memory.situations.forget()
-                yield self._status(FeedState.RECONNECTING, (failure, wait_s))
+                resync, message = failure.verdict is RetryVerdict.RESYNC, _announcement(failure, wait_s)
+                broken = self._memory.status(self._name, FeedState.RECONNECTING)
+                yield replace(broken, message=message, gap=True, resync=resync)
                 await _reset(exchange)
                 await asyncio.sleep(wait_s)
         finally:
             await close_exchange(exchange)
-
-    def _status(self, state: FeedState, broken: tuple[Failure, float] | None = None) -> StatusChange:
-        """The state, with those of the market that hold; after a failure with what is done about it."""
-        now = self._memory.situations.say()
-        if broken is None:
-            return StatusChange(state=state, message=said_of(self._name, now), situations=now)
-        resync, message = broken[0].verdict is RetryVerdict.RESYNC, _announcement(*broken)
-        return StatusChange(state=state, message=message, situations=now, gap=True, resync=resync)
 
 
 @dataclass

@@ -73,6 +73,11 @@ class FeedMemory:
     listing: Listing = field(default_factory=Listing)
     reload_markets: bool = False
 
+    def status(self, name: str, state: FeedState = FeedState.LIVE, *, gap: bool = False) -> StatusChange:
+        """The state of a venue's feed, with those of the market that hold; where `gap`, its book is asked for anew."""
+        now = self.situations.say()
+        return StatusChange(state=state, message=said_of(name, now), situations=now, gap=gap, resync=gap)
+
 
 @dataclass
 class Unusable:
@@ -156,7 +161,7 @@ class MarketJudge:
         Messages confirm the books between themselves. None of them says how long a book held that came before the first.
         """
         if self.last is not None and not same_levels(book, self.last):
-            await self.queue.put(self.status(gap=True))
+            await self.queue.put(self.memory.status(self.name, gap=True))
 
     async def lose(self, book: Mapping[str, Any], error: BookError, *, streamed: bool) -> None:
         """A book of which no row can be made: until the next usable one there is none."""
@@ -211,12 +216,7 @@ class MarketJudge:
     async def tell(self, *, counts: bool = False) -> None:
         """Say which states hold, where that is news; of counts alone once a second."""
         if self.memory.situations.has_news(counts=counts) and self.stands.is_set():
-            await self.queue.put(self.status())
-
-    def status(self, *, gap: bool = False) -> StatusChange:
-        """The state of a connection that stands, with those of the market that hold."""
-        now = self.memory.situations.say()
-        return StatusChange(state=FeedState.LIVE, message=said_of(self.name, now), situations=now, gap=gap, resync=gap)
+            await self.queue.put(self.memory.status(self.name))
 
     async def keep_telling(self) -> None:
         """Counts and checks, once a second."""

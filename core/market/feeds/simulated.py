@@ -22,9 +22,9 @@ DEPTH = 40
 LOT = 100
 """Sizes are whole hundredths."""
 TICKS = 100
+"""Per unit of quote currency: a tick is 0.01."""
 START_PRICE = 100.0
 """The first mid-price, quote currency."""
-"""Per unit of quote currency: a tick is 0.01."""
 FLOOR_TICKS = 1_000.0
 """The value is reflected here, so that no price comes near zero."""
 FLOW_MEMORY_S = 10.0

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -91,7 +92,10 @@ class _CsvFile:
     """A CSV file, whole in memory."""
 
     def __init__(self, path: Path) -> None:
-        self._rows = book.read_rows(path, deep=True)
+        wanted = {"timestamp", *book.FILE_COLUMNS, *book.DEEP_COLUMNS}
+        with book.reading(path):
+            frame = pd.read_csv(path, usecols=lambda column: column in wanted, skipinitialspace=True)
+        self._rows = book.rows_from_frame(frame, name=path.name)
         self.timestamps, self.mid = self._rows.timestamps, self._rows.mid
         self.tick = _tick(self._rows.levels)
         self.levels = 10 + (0 if self._rows.deep is None else self._rows.deep.shape[1] // 4)
@@ -115,7 +119,7 @@ class _ParquetFile:
             self.levels = len(self._columns) // 4
             self._starts = np.cumsum([0, *(self._file.metadata.row_group(i).num_rows for i in range(self._file.num_row_groups))])
             if not (parts := list(self._checked())):
-                book.read_rows(path)  # says what it lacks
+                book.rows_from_frame(self._file.schema_arrow.empty_table().to_pandas(), name=path.name)  # says what it lacks
         self.timestamps, self.mid, ticks = (np.concatenate(column) for column in zip(*parts, strict=True))
         if (np.diff(self.timestamps) < 0).any():
             raise book.BookError("{name} is not in time order: sort it by timestamp", name=path.name)

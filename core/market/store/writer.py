@@ -338,17 +338,18 @@ class SegmentWriter:
 
     def _files(self, saved: Saved, *, again: bool) -> Iterator[tuple[Path, Callable[[Path], object]]]:
         """Yields path and writer of each file, rows last."""
-        about, tables = _About.read(saved.about), dict(saved.tables)
-        of = about.of if saved.whole else (about.of[0], -1)
+        about, tables, by = saved.about, dict(saved.tables), _called_by(saved.about)
+        run, part = about.get("of", (0, 0))
+        of = run, part if saved.whole else -1
         if not tables:
             return
         first = next(table.column(0)[0].as_py() for table in tables.values())
         rows, lines, leads = (tables.pop(kind, None) for kind in (segments.ROWS, segments.CALLS, segments.LEADS))
-        if rows is not None and lines is not None and about.by is not None:
-            calls = call_columns.calls_table(lines, rows["timestamp"].to_numpy(), about.by)
-            tables[segments.CALLS] = calls if leads is None else call_columns.with_leads(calls, about.by, leads)
+        if rows is not None and lines is not None and by is not None:
+            calls = call_columns.calls_table(lines, rows["timestamp"].to_numpy(), by)
+            tables[segments.CALLS] = calls if leads is None else call_columns.with_leads(calls, by, leads)
         count = 0 if rows is None else rows.num_rows
-        path = self._free_path(about, of, first, count if again else None)
+        path = self._free_path(about.get("name", ""), of, first, count if again else None)
         if path is None:
             return  # a process was killed, or a call failed, between writing the segment and removing its journal
         for kind, table in tables.items():
@@ -357,13 +358,13 @@ class SegmentWriter:
         if rows is not None:
             times, values = _block(rows)
             levels = values.shape[1] // 4
-            yield path, partial(write_rows, blocks=[(times, values)], levels=levels, market=about.market, of=of)
+            yield path, partial(write_rows, blocks=[(times, values)], levels=levels, market=about.get("market", ""), of=of)
             self.files.append(path)
             self._sealed += path.stat().st_size
 
-    def _free_path(self, about: _About, of: RunPart, first_ms: int, restored: int | None) -> Path | None:
+    def _free_path(self, name: str, of: RunPart, first_ms: int, restored: int | None) -> Path | None:
         """A path for the rows of a segment; None where as many rows of its run, restored ones, lie there already."""
-        path = first = segments.hour_of(self.folder / segments.market_folder(about.name), first_ms) / f"rows_{first_ms}.parquet"
+        path = first = segments.hour_of(self.folder / segments.market_folder(name), first_ms) / f"rows_{first_ms}.parquet"
         copy = 1
         while path.exists():
             with suppress(pa.ArrowException, OSError):  # what is no Parquet file is no segment
@@ -382,22 +383,11 @@ def restore_recordings(folder: Path) -> list[Path]:
     return SegmentWriter(folder, "").files
 
 
-@dataclass(frozen=True, kw_only=True)
-class _About:
-    """The beginning of a journal: symbol, name of the market's folder, part of a run, and where calls are written what calls."""
-
-    market: str
-    name: str
-    of: RunPart
-    by: call_columns.CalledBy | None
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any]) -> _About:
-        """Of JSON; what of it is damaged is as if it was not there."""
-        (run, part), by = values.get("of", (0, 0)), None
-        with suppress(ValueError, TypeError, KeyError, AttributeError):
-            by = call_columns.CalledBy.from_dict(values["by"])
-        return cls(market=values.get("market", ""), name=values.get("name", ""), of=(run, part), by=by)
+def _called_by(about: Mapping[str, Any]) -> call_columns.CalledBy | None:
+    """What calls, by the beginning of a journal; None where it does not say so, or that is damaged."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        return call_columns.CalledBy.from_dict(about["by"])
+    return None
 
 
 def _block(table: pa.Table) -> RowBlock:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from core import checkpoints
-from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, BookRows, read_rows
+from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, BookRows
 from core.market.calibration import CallRule
 from core.market.events import Trade
 from core.market.features import Constants, TransformKind, fit_constants, input_names
@@ -21,6 +21,7 @@ from core.market.follower import Step
 from core.market.labels import Head, fit_alpha, future_move
 from core.market.predictor import MarketCard, Predictor
 from core.market.session import MarketSession
+from core.market.store.rows import RecordedRows
 from core.market.store.trades import TradeColumns
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 
@@ -73,6 +74,12 @@ def frame_from_rows(rows: BookRows) -> pd.DataFrame:
     frame = pd.DataFrame(values, columns=columns[1:])
     frame.insert(0, "timestamp", rows.timestamps)
     return frame
+
+
+def read_rows(path: Path, *, deep: bool = False) -> BookRows:
+    """All rows of one file."""
+    rows = RecordedRows([path])
+    return rows.block(0, len(rows), deep=deep)
 
 
 def real_rows(index: int = 0) -> BookRows:

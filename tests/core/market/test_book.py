@@ -22,12 +22,11 @@ from core.market.book import (
     level,
     mid_price,
     price_tick,
-    read_rows,
     resample,
 )
 from core.market.grid import on_grid, segments
 from core.market.store.rows import RecordedRows, read_market
-from tests.core.market.helpers import EXCERPTS, START_MS, frame_from_rows, random_book
+from tests.core.market.helpers import EXCERPTS, START_MS, frame_from_rows, random_book, read_rows
 
 
 @pytest.fixture

@@ -34,12 +34,12 @@ def never() -> MarketSession:
 
 
 def test_two_viewers_share_one_session_and_one_prediction_a_step(
-    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
     predict = predictor.predict
     monkeypatch.setattr(predictor, "predict", lambda windows, entry: asked.append(len(windows)) or predict(windows, entry))
-    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:100]), together=5)
+    feed = ScriptedFeed(replaying(ROWS[:100]), together=5)
     first = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     second = hub.watch("bob", feed.key, never)
     assert first is second
@@ -54,30 +54,13 @@ def test_two_viewers_share_one_session_and_one_prediction_a_step(
     assert first.view().step == second.view().step
 
 
-def test_a_reaper_that_ended_is_started_by_who_watches_a_feed_that_runs(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:20]))
+def test_a_reaper_that_ended_is_started_by_who_watches_a_feed_that_runs(hub: Hub, predictor: Predictor) -> None:
+    feed = ScriptedFeed(replaying(ROWS[:20]))
     hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     ended = hub._reaper
     assert ended is not None and ended.cancel()
     hub.watch("bob", feed.key, never)
     assert hub._reaper is not ended and hub._reaper is not None and not hub._reaper.done()
-
-
-def test_viewers_who_arrive_together_start_one_session(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub, started, found = Hub(loop), [], []
-
-    def start() -> MarketSession:
-        started.append(ScriptedFeed([], key="one"))
-        return MarketSession(started[-1], predictor)
-
-    threads = [threading.Thread(target=lambda i=i: found.append(hub.watch(f"viewer {i}", "one", start))) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
-    assert len(started) == 1
-    assert len({id(session) for session in found}) == 1
-    assert list(hub.watched().values()) == [8]
 
 
 def opened(hub: Hub, predictor: Predictor, viewer: str, key: str, **options: str) -> MarketSession:
@@ -104,6 +87,11 @@ def _grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def hub(loop: BackgroundLoop) -> Hub:
+    return Hub(loop)
+
+
+@pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The hub's, whose grace period is short."""
     clock = Clock()
@@ -117,8 +105,8 @@ def look_around() -> None:
     threading.Event().wait(4 * GRACE)
 
 
-def test_a_feed_stops_after_the_grace_period_and_not_before(predictor: Predictor, loop: BackgroundLoop, clock: Clock) -> None:
-    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:30]))
+def test_a_feed_stops_after_the_grace_period_and_not_before(hub: Hub, predictor: Predictor, clock: Clock) -> None:
+    feed = ScriptedFeed(replaying(ROWS[:30]))
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     wait_until(feed.reached.is_set)
     for _ in range(10):  # asking again and again holds it, for longer than the grace period
@@ -137,8 +125,8 @@ def test_a_feed_stops_after_the_grace_period_and_not_before(predictor: Predictor
     wait_until(lambda: feed.closed == 2)  # the one who stops feeds was started anew too
 
 
-def test_leaving_starts_the_grace_period(predictor: Predictor, loop: BackgroundLoop, clock: Clock) -> None:
-    hub, feed = Hub(loop), ScriptedFeed([])
+def test_leaving_starts_the_grace_period(hub: Hub, predictor: Predictor, clock: Clock) -> None:
+    feed = ScriptedFeed([])
     hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     hub.watch("bob", feed.key, never)
     wait_until(feed.reached.is_set)
@@ -164,10 +152,10 @@ async def connect(session: MarketSession, until: threading.Event) -> None:
 
 
 def test_while_nobody_watches_nothing_is_called_and_who_comes_back_finds_a_whole_window(
-    predictor: Predictor, loop: BackgroundLoop, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, predictor: Predictor, loop: BackgroundLoop, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub_module, "GRACE_S", 20.0)
-    hub, feed, left = Hub(loop), ScriptedFeed(replaying(ROWS[:60])), threading.Event()
+    feed, left = ScriptedFeed(replaying(ROWS[:60])), threading.Event()
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     connected = loop.submit(connect(session, left))
     wait_until(lambda: session.step == 60 and session.frames.stream.viewers == 1)
@@ -196,8 +184,8 @@ def test_while_nobody_watches_nothing_is_called_and_who_comes_back_finds_a_whole
     assert (view.predictions["came"][:, 0] >= 0).tolist() == [row in ends for row in called]
 
 
-def test_a_silent_viewer_is_no_longer_counted(predictor: Predictor, loop: BackgroundLoop, clock: Clock) -> None:
-    hub, feed = Hub(loop), ScriptedFeed([])
+def test_a_silent_viewer_is_no_longer_counted(hub: Hub, predictor: Predictor, clock: Clock) -> None:
+    feed = ScriptedFeed([])
     hub.watch("gone", feed.key, lambda: MarketSession(feed, predictor))
     hub.watch("ann", feed.key, never)
     assert list(hub.watched().values()) == [2]
@@ -213,8 +201,11 @@ def test_leaving_what_is_not_watched_is_no_fault(loop: BackgroundLoop) -> None:
     Hub(loop).restart("nothing")
 
 
-def test_a_failure_is_handed_out_until_it_is_restarted(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub, feeds = Hub(loop), []
+def test_a_failure_is_handed_out_until_it_is_restarted_and_two_who_do_so_at_once_start_it_once(
+    hub: Hub, predictor: Predictor
+) -> None:
+    """The second found the session failed before the first pressed: what runs by now is not stopped for it."""
+    feeds: list[ScriptedFeed] = []
 
     def start() -> MarketSession:
         feeds.append(ScriptedFeed([*replaying(ROWS[:30]), *([FeedFailed("No such market.")] if not feeds else [])]))
@@ -224,32 +215,17 @@ def test_a_failure_is_handed_out_until_it_is_restarted(predictor: Predictor, loo
     wait_until(lambda: failed.status_now()[0] is Status.FAILED)
     assert hub.watch("bob", "one", never) is failed
     assert failed.status_now()[1] == "No such market."
-    hub.restart("one")
+    hub.restart("one", failed)
     anew = hub.watch("ann", "one", start)
-    assert anew is not failed
+    hub.restart("one", failed)
+    assert hub.watch("bob", "one", start) is anew is not failed and len(feeds) == 2
     wait_until(lambda: anew.step == 30)
     assert anew.status_now()[0] is Status.REPLAYING
 
 
-def test_two_who_start_a_failed_feed_again_at_once_start_it_once(predictor: Predictor, loop: BackgroundLoop) -> None:
-    """The second found the session failed before the first pressed: what runs by now is not stopped for it."""
-    hub, feeds = Hub(loop), []
-
-    def start() -> MarketSession:
-        feeds.append(ScriptedFeed([] if feeds else [FeedFailed("No such market.")]))
-        return MarketSession(feeds[-1], predictor)
-
-    failed = hub.watch("ann", "one", start)
-    wait_until(lambda: failed.status_now()[0] is Status.FAILED)
-    hub.restart("one", failed)
-    anew = hub.watch("ann", "one", start)
-    hub.restart("one", failed)
-    assert hub.watch("bob", "one", start) is anew and len(feeds) == 2
-
-
-def test_the_same_session_may_be_started_anew(predictor: Predictor, loop: BackgroundLoop) -> None:
+def test_the_same_session_may_be_started_anew(hub: Hub, predictor: Predictor) -> None:
     """A tab that slept through the grace period comes back with the session it knew."""
-    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:60]))
+    feed = ScriptedFeed(replaying(ROWS[:60]))
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     wait_until(lambda: session.step == 60)
     for _ in range(3):
@@ -261,8 +237,8 @@ def test_the_same_session_may_be_started_anew(predictor: Predictor, loop: Backgr
     assert session.status_now()[1] == ""
 
 
-def test_a_session_that_cannot_be_made_leaves_nothing(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub, feed = Hub(loop), ScriptedFeed([], key="one")
+def test_a_session_that_cannot_be_made_leaves_nothing(hub: Hub, predictor: Predictor) -> None:
+    feed = ScriptedFeed([], key="one")
 
     def broken() -> MarketSession:
         raise ValueError("the file is no book")
@@ -273,12 +249,9 @@ def test_a_session_that_cannot_be_made_leaves_nothing(predictor: Predictor, loop
     assert isinstance(hub.watch("ann", "one", lambda: MarketSession(feed, predictor)), MarketSession)
 
 
-def test_nobody_waits_for_the_start_of_anothers_feed(
-    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_waits_for_the_start_of_anothers_feed(hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose feed runs already watches on; who wants the feed that is being started gets it, and a place is given once."""
     monkeypatch.setattr(hub_module, "MAX_FEEDS", 2)
-    hub = Hub(loop)
     one = opened(hub, predictor, "ann", "one")
     loading, go_on = threading.Event(), threading.Event()
 
@@ -353,11 +326,10 @@ def test_the_process_has_one_hub_and_can_begin_again(predictor: Predictor) -> No
 
 
 def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(
-    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub_module, "MAX_FEEDS", 5)
     monkeypatch.setattr(hub_module, "MAX_FEEDS_OF_VIEWER", 3)
-    hub = Hub(loop)
     open_feed = partial(opened, hub, predictor)
     first = open_feed("ann", "ann/0")
     for number in (1, 2):
@@ -376,10 +348,9 @@ def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(
 
 
 def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(
-    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub_module, "MAX_FEEDS", 2)
-    hub = Hub(loop)
     open_feed = partial(opened, hub, predictor)
     for number in range(2):
         for key in (f"recording/a~{number}", f"live/venue/{number}"):
@@ -390,8 +361,7 @@ def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(
     assert open_feed("eve", "recording/a") is open_feed("bob", "recording/a")  # which all share
 
 
-def test_the_tabs_of_one_address_do_not_take_every_place(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub = Hub(loop)
+def test_the_tabs_of_one_address_do_not_take_every_place(hub: Hub, predictor: Predictor) -> None:
 
     def open_feed(tab: int, key: str, address: str) -> MarketSession:
         return opened(hub, predictor, f"tab {tab}", key, address=address)
@@ -408,11 +378,11 @@ def test_the_tabs_of_one_address_do_not_take_every_place(predictor: Predictor, l
 
 
 def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(
-    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those left behind run on for the grace period, unless there are too many of them."""
     monkeypatch.setattr(hub_module, "MAX_FEEDS_OF_VIEWER", 3)
-    hub, feeds = Hub(loop), [ScriptedFeed([], key=f"feed/{i}") for i in range(10)]
+    feeds = [ScriptedFeed([], key=f"feed/{i}") for i in range(10)]
     for feed in feeds:
         hub.watch("ann", feed.key, lambda feed=feed: MarketSession(feed, predictor))
         wait_until(feed.reached.is_set)
@@ -422,10 +392,10 @@ def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(
 
 
 def test_joining_a_feed_keeps_it_running_but_starts_none(
-    predictor: Predictor, loop: BackgroundLoop, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, predictor: Predictor, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub_module, "MAX_FEEDS", 1)
-    hub, feed = Hub(loop), ScriptedFeed([])
+    feed = ScriptedFeed([])
     assert hub.join("bob", feed.key) is None
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     wait_until(feed.reached.is_set)

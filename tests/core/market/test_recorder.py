@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_rows
+from core.market.book import FILE_COLUMNS, OrderBookSnapshot
 from core.market.events import Row, Trade
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange
 from core.market.follower import Follower
@@ -16,8 +16,8 @@ from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed
-from tests.core.market.helpers import START_MS, Silent, read_trades, simulated_books
-from tests.core.market.journals import follow, leave
+from tests.core.market.helpers import START_MS, Silent, read_rows, read_trades, simulated_books
+from tests.core.market.journals import follow
 
 NEXT_HOUR = 1_700_002_800_000
 
@@ -34,18 +34,6 @@ def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(
     for found, expected in zip(first.deep, deep, strict=True):
         np.testing.assert_array_equal(found[np.isfinite(found)], expected)
     assert pq.read_schema(writer.files[1]).names == ["timestamp", *FILE_COLUMNS]
-
-
-def test_a_killed_recordings_journal_gives_back_deep_rows_and_shallow_ones(tmp_path: Path) -> None:
-    killed = SegmentWriter(tmp_path, "x")
-    for row, book in enumerate(simulated_books(4)):
-        killed.add(Row(START_MS + 250 * row, np.concatenate([book, np.full(4 * row, 9.0)])))
-        killed.save_journal()
-    leave(killed)
-    (path,) = SegmentWriter(tmp_path, "x").files
-    rows = read_rows(path, deep=True)
-    np.testing.assert_array_equal(rows.levels, np.array(simulated_books(4)))
-    assert rows.deep is not None and np.isfinite(rows.deep).sum(axis=1).tolist() == [0, 4, 8, 12]
 
 
 def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:

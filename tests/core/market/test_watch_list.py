@@ -7,7 +7,6 @@ import pytest
 
 from core.market import watch_list
 from core.market.background_recorder import BackgroundRecorder
-from core.market.book import read_rows
 from core.market.events import Row, Trade
 from core.market.follower import Follower
 from core.market.hub import shutdown
@@ -18,7 +17,7 @@ from core.market.store import index
 from core.market.store.writer import SegmentWriter
 from core.messages import Refusal
 from tests.core.market.feeds_for_tests import ScriptedFeed
-from tests.core.market.helpers import Silent
+from tests.core.market.helpers import Silent, read_rows
 from tests.core.market.journals import follow
 
 HOUR_MS = 3_600_000
@@ -62,13 +61,17 @@ def test_a_damaged_list_is_empty(tmp_path: Path, text: str) -> None:
     assert watch_list.read(tmp_path) == watch_list.WatchList()
 
 
+def record_hours(folder: Path, market: str, *hours: int) -> None:
+    with SegmentWriter(folder, market) as writer:
+        for hour in hours:
+            for when, levels in zip(ROWS.timestamps.tolist(), ROWS.levels, strict=True):
+                writer.add_trade(Trade(price=1.0, size=2.0, side="sell", exchange_ms=when + hour * HOUR_MS))
+                writer.add(Row(when + hour * HOUR_MS, levels))
+
+
 def test_the_oldest_hours_of_all_markets_go_until_the_rest_is_within_the_limit(tmp_path: Path) -> None:
-    for market, hours in (("A", (0, 2)), ("B", (1, 3))):
-        with SegmentWriter(tmp_path, market) as writer:
-            for hour in hours:
-                for when, levels in zip(ROWS.timestamps.tolist(), ROWS.levels, strict=True):
-                    writer.add_trade(Trade(price=1.0, size=2.0, side="sell", exchange_ms=when + hour * HOUR_MS))
-                    writer.add(Row(when + hour * HOUR_MS, levels))
+    record_hours(tmp_path, "A", 0, 2)
+    record_hours(tmp_path, "B", 1, 3)
     hours_by_age = sorted(tmp_path.rglob("rows_*.parquet"), key=lambda path: int(path.stem.split("_")[1]))
     assert [path.parts[len(tmp_path.parts)] for path in hours_by_age] == ["A", "B", "A", "B"]
     persons = [
@@ -94,13 +97,10 @@ def test_the_oldest_hours_of_all_markets_go_until_the_rest_is_within_the_limit(t
 
 def test_of_two_recorders_the_older_hours_go_first(tmp_path: Path) -> None:
     for _ in range(2):
-        with SegmentWriter(tmp_path, "A") as writer:
-            for hour in range(3):
-                for when, levels in zip(ROWS.timestamps.tolist(), ROWS.levels, strict=True):
-                    writer.add(Row(when + hour * HOUR_MS, levels))
-    files = sorted(tmp_path.rglob("rows_*.parquet"))
-    assert len(files) == 6
-    watch_list.limit(tmp_path, int(3.5 * files[0].stat().st_size))
+        record_hours(tmp_path, "A", 0, 1, 2)
+    assert len(list(tmp_path.rglob("rows_*.parquet"))) == 6
+    sizes = [path.stat().st_size for path in tmp_path.rglob("*.parquet")]
+    watch_list.limit(tmp_path, int(3.5 * sum(sizes) / 6))
     watch_list.make_room(tmp_path)
     begins = sorted((int(path.stem.split("_")[1]) - int(ROWS.timestamps[0])) // HOUR_MS for path in tmp_path.rglob("rows_*"))
     assert begins == [1, 2, 2]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.market.book import BookRows
-from core.market.windows import FrozenWindow, RecordedWindows, WindowError, cut, window_ends
+from core.market.windows import FrozenWindow, RecordedWindows, WindowError, window_ends
 from tests.core.market.helpers import random_book, with_hole
 
 
@@ -15,7 +15,8 @@ def rows(count: int, seed: int = 0) -> BookRows:
 
 
 def window(count: int = 12, seed: int = 0) -> FrozenWindow:
-    return cut(rows(count, seed), count - 1, count, market="live/binance/BTC/USDT", predictor="tlob")
+    source = rows(count, seed)
+    return FrozenWindow(timestamps=source.timestamps, levels=source.levels, market="live/binance/BTC/USDT", predictor="tlob")
 
 
 def test_bad_content_is_named():
@@ -38,7 +39,7 @@ def test_bad_content_is_named():
 
 def test_nothing_outside_can_change_a_frozen_window():
     source = rows(12)
-    one = cut(source, 11, 12, market="m", predictor="p")
+    one = RecordedWindows(source, 12, market="m").window(99, predictor="p")
     before = one.levels[0, 0]
     source.levels[:] = 7
     assert one.levels[0, 0] == before
@@ -92,8 +93,3 @@ def test_a_recordings_windows_by_the_second():
 def test_a_recording_that_is_too_short_is_refused():
     with pytest.raises(WindowError, match="no stretch of 21 rows"):
         RecordedWindows(with_a_hole()[0:20], 21, market="m")
-
-
-def test_a_window_before_the_file_begins_is_refused():
-    with pytest.raises(WindowError, match="rows 0 to 11"):
-        cut(rows(12), 10, 12, market="m", predictor="p")

@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 
 from core.market.answers.ahead import Lead
 from core.market.answers.one_answer import RIVALS
-from core.market.book import read_rows
 from core.market.events import Row
 from core.market.store import index
 from core.market.store.call_columns import CALLS, LEADS_KEY, CalledBy
@@ -21,6 +20,7 @@ from core.market.store.writer import SegmentWriter
 from core.service.access import Role
 from pages.shared.navigation import ROOT
 from tests.core.market.formats.test_conversion import tardis
+from tests.core.market.helpers import read_rows
 from tests.pages.open_page import open_page, ran, words
 
 PAGE = ROOT / "pages" / "markets" / "library.py"

@@ -21,14 +21,14 @@ import pytest
 
 from core.cli import main
 from core.cli.inspect import as_json, said_of
-from core.market.book import FILE_COLUMNS, BookRows, read_rows
+from core.market.book import FILE_COLUMNS, BookRows
 from core.market.formats.conversion import Inspection, convert, inspect
 from core.market.formats.tables import FormatError
 from core.market.grid import segments
 from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
 from tests.core.market.formats.other_files import fi2010, lobster, tardis
-from tests.core.market.helpers import frame_from_rows
+from tests.core.market.helpers import frame_from_rows, read_rows
 
 FIRST = datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC)
 FIRST_MS = 1_760_000_000_000  # the same
@@ -187,6 +187,8 @@ CAUSES: dict[str, tuple[bytes, str]] = {
     "spaces": (text(FRAME, " "), "has spaces between its fields"),
     "UTF-16": (text(FRAME).decode().encode("utf-16"), "is text in UTF-16: save it as UTF-8"),
     "UTF-16 without a mark": (text(FRAME).decode().encode("utf-16-be"), "is text in UTF-16: save it as UTF-8"),
+    "UTF-16, the little end first": ("timestamp,ask".encode("utf-16-le") * 40, "is text in UTF-16"),
+    "Databento's DBN": (b"DBN\x02\x90\x01\0\0XNAS.ITCH" + bytes(900), "is a file of Databento's DBN"),
     "JSON": (FRAME.to_json(orient="records").encode(), "is a file of JSON: save its books as CSV or Parquet"),
     "HTML": (b"<html><body>404</body></html>", "is a file of HTML: save"),
     "min-max": (text(scaled(FRAME)), "is normalised by min-max, all of it lies between 0 and 1"),
@@ -493,26 +495,24 @@ def test_a_far_date_in_the_library_is_one_bad_entry(tmp_path: Path, start: int, 
     )
 
 
+def halves(folder: Path, *names: str) -> dict[str, Path]:
+    """The first and the second half of some books under these names."""
+    parts = zip(names, (books()[:30], books()[30:]), strict=True)
+    return {f"{name}.csv": written(folder, f"{name}.csv", frame_from_rows(part)) for name, part in parts}
+
+
 @pytest.mark.parametrize(
     ("one", "other", "notes"), [("JAN", "FEB", 1), ("hour 00 UTC", "hour 01 CET", 1), ("BTC-USDT_1", "BTC-USDT_2", 0)]
 )
 def test_names_that_may_be_no_symbols_ask_and_refuse_nothing(tmp_path: Path, one: str, other: str, notes: int) -> None:
-    rows = books(60)
-    paths = [
-        written(tmp_path, f"{name}.csv", frame_from_rows(rows[part]))
-        for name, part in ((one, slice(0, 30)), (other, slice(30, 60)))
-    ]
-    seen = inspect({path.name: path for path in paths})
+    seen = inspect(halves(tmp_path, one, other))
     assert seen.books == 60 and len(seen.notes) == notes
 
 
 @pytest.mark.parametrize(("one", "other"), [("eth-usdt", "eth-usd"), ("PEPEUSDT", "1000PEPEUSDT"), ("ETH", "BTC")])
 def test_symbols_that_are_not_the_same_are_refused(tmp_path: Path, one: str, other: str) -> None:
-    rows = books(60)
-    first = written(tmp_path, f"{one}.csv", frame_from_rows(rows[:30]))
-    second = written(tmp_path, f"{other}.csv", frame_from_rows(rows[30:]))
     with pytest.raises(FormatError, match="says symbol"):
-        inspect({path.name: path for path in (first, second)})
+        inspect(halves(tmp_path, one, other))
 
 
 def test_a_market_whose_tick_is_a_large_share_of_its_price_is_one(tmp_path: Path) -> None:
@@ -523,13 +523,6 @@ def test_a_market_whose_tick_is_a_large_share_of_its_price_is_one(tmp_path: Path
 
 
 def test_what_is_binary_is_not_called_utf_16(tmp_path: Path) -> None:
-    for name, data, said in (
-        ("x.dbn", b"DBN\x02\x90\x01\0\0XNAS.ITCH" + bytes(900), "is a file of Databento's DBN"),
-        ("x.csv", "timestamp,ask".encode("utf-16-le") * 40, "is text in UTF-16"),
-    ):
-        (tmp_path / name).write_bytes(data)
-        with pytest.raises(FormatError, match=said):
-            inspect({name: tmp_path / name})
     (tmp_path / "raw.csv").write_bytes(np.arange(200, dtype=np.int64).tobytes())
     with pytest.raises(FormatError) as refused:
         inspect({"raw.csv": tmp_path / "raw.csv"})

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from core.checkpoints import sha256
-from core.market.book import STEP_MS, BookError, read_rows
+from core.market.book import STEP_MS, BookError
 from core.market.grid import on_grid, segments
 from core.market.store.index import FOLDER, Recording, find_recording, recordings
 from core.market.store.rows import read_market
-from tests.core.market.helpers import read_trades
+from tests.core.market.helpers import read_rows, read_trades
 
 INDEX: list[dict[str, Any]] = json.loads((FOLDER / "recordings.json").read_text(encoding="utf-8"))
 

@@ -6,11 +6,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.book import BookError, BookRows, read_rows
+from core.market.book import BookError, BookRows
 from core.market.events import Row, Trade
 from core.market.store import changes, index
 from core.market.store.index import Recording, bundled_recordings, find_recording, list_recordings
 from core.market.store.writer import SegmentWriter
+from tests.core.market.helpers import read_rows
 
 DAY_MS = 86_400_000
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"

@@ -3,13 +3,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.market.book import BookError, BookRows, read_rows
+from core.market.book import BookError, BookRows
 from core.market.store import index
 from core.market.store.index import bundled_recordings, list_recordings, market_of, recording_of
 from core.market.store.places import files_at
-from core.market.store.rows import RecordedRows, read_market
+from core.market.store.rows import RecordedRows
 from core.market.store.writer import write_rows
-from tests.core.market.helpers import frame_from_rows
+from tests.core.market.helpers import frame_from_rows, read_rows
 
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 
@@ -93,14 +93,15 @@ def test_markets_by_name() -> None:
 
 def test_rows_read_by_parts_are_those_read_at_once(folder: Path) -> None:
     paths = sorted((folder / "BTC-USDT").rglob("rows_*.parquet"))
-    whole, parts = read_market(paths), RecordedRows(paths)
+    whole, parts = gappy(read_rows(SAMPLE)), RecordedRows(paths)
     np.testing.assert_array_equal(parts.timestamps, whole.timestamps)
     np.testing.assert_array_equal(parts.mid, whole.mid)
     np.testing.assert_array_equal(parts.block(0, len(parts)).levels, whole.levels)
     np.testing.assert_array_equal(parts.block(480, 520).levels, whole.levels[480:520])  # across the files
 
 
-def test_a_bad_row_is_named_by_its_number_in_the_file(tmp_path: Path) -> None:
+def test_a_bad_row_is_named_by_its_number_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.market.store.rows.CHECKED_ROWS", 500)
     frame = frame_from_rows(read_rows(SAMPLE))
     frame.loc[1234, "ask_size_4"] = 0.0
     frame.to_parquet(path := tmp_path / "bad.parquet")
