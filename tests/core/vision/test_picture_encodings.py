@@ -1,4 +1,4 @@
-"""One photograph in many encodings: each is what a browser shows of it (D41): the model is given nothing but its pixels.
+"""One photograph in many encodings: each is what a browser shows of it, by its pixels and by the model's answer (D41).
 
 The files are written from the array that they must give, by hand where the library that would write them is the one that reads.
 """
@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from attention_observatory import PhotoAnswer, classify_photo
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import PictureError, decode
 from tests.core.vision.picture_bytes import (
@@ -258,9 +259,16 @@ def on_white(data: bytes) -> Pixels:
     return np.rint(picture.rgb * share + 255 * (1 - share)).astype(np.uint8)
 
 
+@cache
+def answers() -> tuple[PhotoAnswer, PhotoAnswer]:
+    """The photograph's, and in grey."""
+    return classify_photo(saved(photograph(), "PNG")), classify_photo(saved(coloured(grey()), "PNG"))
+
+
 @pytest.mark.parametrize("rows", [png_rows, jpeg_rows, tiff_rows, other_rows])
-def test_each_encoding_is_what_a_browser_shows(rows: Any) -> None:
-    wrong = {}
+def test_each_encoding_is_what_a_browser_shows_and_is_answered_alike(rows: Any) -> None:
+    """The first of those that give the same pixels is asked: the model sees nothing else of a file."""
+    wrong, asked = {}, set[bytes]()
     for name, (data, expected, apart) in rows().items():
         try:
             pixels = on_white(data)
@@ -271,6 +279,13 @@ def test_each_encoding_is_what_a_browser_shows(rows: Any) -> None:
             wrong[name] = f"{pixels.shape}, not {expected.shape}"
         elif (gap := np.abs(pixels.astype(int) - expected).mean()) > apart:
             wrong[name] = f"{gap:.2f} levels apart"
+        unlike = expected.shape != photograph().shape or (expected[0] == 255).all()  # a square, half a pair of trousers
+        if unlike or any(one in name for one in ("bits", "real", "press", "Lab")) or pixels.tobytes() in asked:
+            continue
+        asked.add(pixels.tobytes())
+        like, answer = answers()[int((expected[..., :1] == expected).all())], classify_photo(data)
+        if answer.name != like.name or abs(answer.probability - like.probability) > 0.05:
+            wrong[name] = repr(answer)
     assert not wrong
 
 
