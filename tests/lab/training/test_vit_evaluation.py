@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image, ImageOps
 from sklearn.metrics import confusion_matrix
 
 from core.cli import main
@@ -164,6 +165,17 @@ def answers_of(data: dict[str, tuple[str, bytes]], folder: Path, capsys: pytest.
     assert main(["evaluate", "vit", "--data", str(folder), "--json"]) == 0
     printed: dict[str, Any] = json.loads(capsys.readouterr().out)
     return printed
+
+
+def test_a_border_changes_no_answer_on_photographs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the page answers them: with a white or black border most went to the model of 28 x 28 pixels, and were wrong."""
+    plain = [(row.kind, row.data) for row in photograph_gallery()[::3]]
+    bordered = [
+        (kind, png(np.asarray(ImageOps.expand(Image.fromarray(decode(data).rgb), 9, colour))))
+        for (kind, data), colour in zip(plain, ("white", "black") * 5, strict=True)
+    ]
+    before, after = (answers_of({str(i): one for i, one in enumerate(rows)}, tmp_path, capsys) for rows in (plain, bordered))
+    assert after["accuracy"] >= before["accuracy"] - 0.1 and after["flagged"] <= before["flagged"] + 0.1
 
 
 def test_drawings_on_white_are_flagged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
