@@ -3,6 +3,7 @@
 import re
 import struct
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Final
@@ -11,6 +12,16 @@ from PIL import Image, TiffImagePlugin, TiffTags
 
 from core.picture_headers import is_webp
 
+with suppress(ImportError):  # the library does without: HEIF is then refused as a file of another kind
+    from pillow_heif import register_heif_opener
+
+    register_heif_opener()
+Image.init()  # `open` with named formats looks for no others by itself
+
+KINDS: Final = tuple(
+    kind for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF", "ICO", "ICNS") if kind in Image.OPEN
+)
+"""Formats that Pillow may recognise a file as; of an icon's sizes it takes the largest."""
 _SHOWN: Final = (b"tRNS", b"acTL", b"fcTL", b"fdAT")
 """PNG's chunks beside the critical ones that the pixels need. Pillow is given no others: their limits and faults are not the
 picture's."""
@@ -204,12 +215,9 @@ def is_film(data: bytes) -> bool:
 
 def kind_of(data: bytes) -> str | None:
     """The format that a file's first bytes are of; None for no picture that is read here."""
-    for start, kind in _STARTS.items():
-        if data.startswith(start):
-            return kind
     if is_webp(data):
         return "WEBP"
-    return ("AVIF" if b"avi" in data[8:64] else "HEIF") if data[4:8] == b"ftyp" else None
+    return next((kind for kind in KINDS if (known := Image.OPEN[kind][1]) is not None and known(data[:64])), None)
 
 
 def is_unread(data: bytes, kind: str) -> bool:
@@ -230,15 +238,3 @@ def says_unread(error: Exception) -> bool:
 
 
 _STILLS: Final = (b"avif", b"avis", b"mif1", b"msf1", b"heic", b"heix", b"heim", b"heis", b"hevc")
-_STARTS: Final = {
-    b"\x89PNG": "PNG",
-    b"\xff\xd8\xff": "JPEG",
-    b"GIF8": "GIF",
-    b"BM": "BMP",
-    b"II*\x00": "TIFF",
-    b"MM\x00*": "TIFF",
-    b"II+\x00": "TIFF",
-    b"MM\x00+": "TIFF",
-    b"\x00\x00\x01\x00": "ICO",
-    b"icns": "ICNS",
-}

@@ -6,7 +6,6 @@ was done to the pixels is said in `Picture.done`.
 
 import hashlib
 import math
-from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Final, Literal
@@ -19,20 +18,10 @@ from core import picture_headers
 from core.messages import Message, Refusal, compose
 from core.store import BoundedStore, Limit
 from core.vision import colours, picture_files
-from core.vision.picture_files import MAX_SCANS, PngParts, TiffPage
-
-with suppress(ImportError):  # the library does without: HEIF is then refused as a file of another kind
-    from pillow_heif import register_heif_opener
-
-    register_heif_opener()
-Image.init()  # `open` with named formats looks for no others by itself
+from core.vision.picture_files import KINDS, MAX_SCANS, PngParts, TiffPage
 
 Bytes = npt.NDArray[np.uint8]
 
-KINDS: Final = tuple(
-    kind for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF", "ICO", "ICNS") if kind in Image.OPEN
-)
-"""Formats that Pillow may recognise a file as; of an icon's sizes it takes the largest."""
 SUFFIXES: Final = ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "heic", "heif", "avif", "ico")
 MAX_PIXELS: Final = 24_000_000
 """Pixels that may be decoded; 96 MB of them, and as many again while they are turned or brought to another mode."""
@@ -120,7 +109,7 @@ def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Pict
             pixels = max(decoded[0] * decoded[1], picture_files.largest_in_icon(opened, data))
             if pixels > max_pixels or size[0] * size[1] > MAX_JPEG_PIXELS:
                 raise _too_large(max_pixels, size)
-            return _upright(opened, parts, File(data=data, name=name, size=size, page=page, frames=frames))
+            return _upright(opened, parts, data, name=name, size=size, page=page, frames=frames)
     except (PictureError, MemoryError):
         raise
     except Image.DecompressionBombError as error:
@@ -146,17 +135,6 @@ def png(image: Bytes) -> bytes:
     return buffer.getvalue()
 
 
-@dataclass(frozen=True, kw_only=True)
-class File:
-    """A file's bytes and name, the size of the picture in it as it is stored, a TIFF's page, an animation's count of frames."""
-
-    data: bytes
-    name: str
-    size: tuple[int, int]
-    page: TiffPage
-    frames: int
-
-
 def _first_frame(opened: Image.Image, data: bytes) -> int:
     """Frames of an animation, 1 elsewhere; the first that is shown is sought.
 
@@ -169,12 +147,18 @@ def _first_frame(opened: Image.Image, data: bytes) -> int:
     return frames
 
 
-def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
-    """Picture that a browser shows of an opened file, at its page."""
-    kind, mode, size, done = str(opened.format), opened.mode, file.size, dict[Done, Message]()
-    if file.page.count > 1:
-        done["page"] = compose("of several pages number {page} is taken", page=file.page.number + 1)
-    if file.frames > 1:
+def _upright(
+    opened: Image.Image, parts: PngParts, data: bytes, *, name: str, size: tuple[int, int], page: TiffPage, frames: int
+) -> Picture:
+    """Picture that a browser shows of an opened file, at its page.
+
+    Args:
+        size: as it is stored. frames: of an animation.
+    """
+    kind, mode, done = str(opened.format), opened.mode, dict[Done, Message]()
+    if page.count > 1:
+        done["page"] = compose("of several pages number {page} is taken", page=page.number + 1)
+    if frames > 1:
         done["animated"] = compose("animated: the first of its frames is taken")
     bits = picture_files.bits(opened, parts)
     if bits > 8:
@@ -201,21 +185,21 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
         done["reduced"] = compose("reduced for what follows")
         whole.thumbnail((WORK_SIDE, WORK_SIDE), Image.Resampling.BOX, reducing_gap=None)
     alpha = np.asarray(whole.getchannel("A")) if whole.mode == "RGBA" else None
-    rgb, profile = _in_srgb(whole.convert("RGB") if whole.mode == "RGBA" else whole, opened, parts, file.data)
-    if (codes := picture_files.codes(opened, parts, file.data)) and codes[1] in picture_headers.HIGH_RANGE:
+    rgb, profile = _in_srgb(whole.convert("RGB") if whole.mode == "RGBA" else whole, opened, parts, data)
+    if (codes := picture_files.codes(opened, parts, data)) and codes[1] in picture_headers.HIGH_RANGE:
         done["high_range"] = picture_headers.high_range(codes[1])
     if profile:
         done["profile"] = compose("colours of {profile} brought to sRGB", profile=profile)
     return Picture(
-        name=file.name,
-        id=hashlib.sha256(file.data).hexdigest()[:12],
+        name=name,
+        id=hashlib.sha256(data).hexdigest()[:12],
         rgb=np.ascontiguousarray(rgb),
         alpha=None if alpha is None or alpha.min() == 255 else np.ascontiguousarray(alpha),
         width=size[0],
         height=size[1],
         kind="JPEG" if kind == "MPO" else kind,  # as phones and cameras have it, with a second picture in it
         mode=mode,
-        frames=max(file.frames, file.page.count),
+        frames=max(frames, page.count),
         done=done,
     )
 

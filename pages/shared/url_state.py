@@ -174,14 +174,12 @@ def numbers(key: str, count: int) -> list[int]:
 
     Code moves them by setting `st.session_state[key]` to a list of their texts.
     """
-    st.session_state[key] = sorted({str(one) for one in _wanted_numbers(key, count)}, key=int)
-    return _kept_numbers(key)
+    return _kept_numbers(key, sorted({*_wanted_numbers(key, count)}))
 
 
 def sequence(key: str, count: int) -> list[int]:
     """As `numbers`, in the order in which they stand, each as often as it stands."""
-    st.session_state[key] = [str(one) for one in _wanted_numbers(key, count)]
-    return _kept_numbers(key)
+    return _kept_numbers(key, _wanted_numbers(key, count))
 
 
 def _wanted_numbers(key: str, count: int) -> list[int]:
@@ -189,10 +187,10 @@ def _wanted_numbers(key: str, count: int) -> list[int]:
     return [number for code in wanted if (number := whole_number(code, 0, count - 1, -1)) >= 0]
 
 
-def _kept_numbers(key: str) -> list[int]:
-    codes: list[str] = st.session_state[key]
+def _kept_numbers(key: str, found: list[int]) -> list[int]:
+    codes = st.session_state[key] = [str(one) for one in found]
     _keep(key, codes, ".".join(codes) or None)
-    return [int(code) for code in codes]
+    return found
 
 
 def upcoming(key: str) -> Any:
