@@ -9,7 +9,7 @@ import itertools
 import json
 import platform
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -25,13 +25,15 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_buffer_registration_hook, register_module_parameter_registration_hook
 
 from core.device import without_memory
-from core.files import write_together
+from core.files import Written, write_together, written
 from core.messages import Message, Refusal, compose
 from core.models import MODELS
 from core.models.config import ModelConfig
 from core.models.parameters import count
+from core.once import once
 
 Model = TypeVar("Model", bound=nn.Module)
+Made = TypeVar("Made")
 
 FOLDER = Path(__file__).resolve().parent.parent / "assets" / "checkpoints"
 """Folder of the shipped checkpoints."""
@@ -196,6 +198,23 @@ def load(name: str, *, folder: Path = FOLDER) -> Checkpoint:
         return Checkpoint(card=card, weights=load_file(path), shipped=path.parent == FOLDER)
     except SafetensorError as error:
         raise CheckpointError("the weights {file} are damaged: {reason}", file=path.name, reason=error) from error
+
+
+def once_a_card(make: Callable[[Checkpoint], Made], default: str = "") -> Callable[..., Made]:
+    """A function of a checkpoint's name that makes something of it once in a process, and anew where its card was written anew.
+
+    It takes the `folder` too, the app's where none is named; what `load` and `make` raise is raised.
+    """
+
+    @once
+    def made(name: str, folder: Path, _written: Written) -> Made:
+        return make(load(name, folder=folder))
+
+    def found(name: str = default, *, folder: Path | None = None) -> Made:
+        place = folder or FOLDER
+        return made(name, place, written([place / f"{name}.json"]))
+
+    return found
 
 
 @contextlib.contextmanager

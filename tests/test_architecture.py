@@ -43,7 +43,7 @@ ALLOWED = {
     "core.scores": set[str](),
     "core.schedules": set[str](),
     "core.usage": {"core.device"},
-    "core.checkpoints": {"core.device", "core.files", "core.messages", "core.models"},
+    "core.checkpoints": {"core.device", "core.files", "core.messages", "core.models", "core.once"},
     "core.nn": set[str](),
     "core.models": {"core.messages", "core.nn"},
     "core.explain": {"core.messages", "core.models", "core.nn"},

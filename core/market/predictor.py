@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, inpu
 from core.market.labels import LABEL_KINDS, Head, LabelKind
 from core.messages import BadValue
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
-from core.once import once
 
 DEFAULT = "tlob"
 POOLED = "pooled"
@@ -234,20 +232,8 @@ def windows_of(levels: FloatArray, ends: Sequence[int] | NDArray[np.integer], wi
 _PART = re.compile(r"[^\W_]+")
 
 
-@once
-def _load(name: str, folder: Path, stamp: int) -> Predictor:
-    """A checkpoint; the stamp is its card's time of writing, so that one trained anew is loaded anew."""
-    return Predictor(checkpoints.load(name, folder=folder))
-
-
-def load_predictor(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) -> Predictor:
-    """A checkpoint by name, loaded once in a process.
-
-    Raises:
-        CheckpointError: where it is missing, damaged, or not a TLOB.
-    """
-    card = folder / f"{name}.json"
-    return _load(name, folder, card.stat().st_mtime_ns if card.exists() else 0)
+load_predictor = checkpoints.once_a_card(Predictor, DEFAULT)
+"""A checkpoint by name. CheckpointError: where it is missing, damaged, or not a TLOB."""
 
 
 def names_it(spelling: str, word: str) -> bool:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
-
-import streamlit as st
 
 from core import checkpoints
 from core.device import use_one_thread
@@ -35,14 +32,8 @@ def model_names() -> list[str]:
     return classifiers.classifier_names(checkpoints.FOLDER)
 
 
-def classifier_of(name: str) -> Classifier:
-    """A checkpoint by name, loaded again where its card has changed.
-
-    Raises:
-        CheckpointError: where it is missing or damaged.
-    """
-    card = checkpoints.FOLDER / f"{name}.json"
-    return _loaded(name, checkpoints.FOLDER, checkpoints.sha256(card) if card.exists() else "")
+classifier_of = checkpoints.once_a_card(Classifier)
+"""A checkpoint by name. CheckpointError: where it is missing or damaged."""
 
 
 def photograph_classifier() -> Classifier:
@@ -60,13 +51,8 @@ def ready(name: str) -> None:
     Raises:
         CheckpointError: as `classifier_of`.
     """
-    classifier_of(name).warm_up()
-
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _loaded(name: str, folder: Path, card_digest: str) -> Classifier:  # the digest is part of the cache's key
     use_one_thread()
-    return classifiers.load_classifier(name, folder=folder)
+    classifier_of(name).warm_up()
 
 
 analyse = kept(256, HASHES)(analyses.analyse)

@@ -1,10 +1,7 @@
 """Results of a recogniser for a clip, kept for everyone who opens the same clip."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
-
-import streamlit as st
 
 from core import checkpoints
 from core.explain import erasing, faithfulness
@@ -17,7 +14,7 @@ from core.figures.pictures import data_url
 from core.signs import bundled_measures, evidence, samples, video
 from core.signs.evidence import Sentences
 from core.signs.hands.model_files import HAND_FILES
-from core.signs.recogniser import HANDS, Recogniser, load_recogniser
+from core.signs.recogniser import HANDS, Recogniser
 from core.signs.recognition import Recognition
 from core.signs.video import Footage
 from pages.shared.kept_results import Hashes, kept
@@ -83,19 +80,8 @@ def _front(name: str) -> str:
     return "frames" if "landmarks" in card else str(card["config"].get("front", "frames"))  # landmarks are found in frames
 
 
-def shipped(name: str) -> Recogniser:
-    """A checkpoint of the app, loaded again where its card has changed.
-
-    Raises:
-        CheckpointError: where it is missing or damaged.
-    """
-    path = checkpoints.FOLDER / f"{name}.json"
-    return _loaded(name, checkpoints.FOLDER, checkpoints.sha256(path) if path.exists() else "")
-
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _loaded(name: str, folder: Path, _digest: str) -> Recogniser:
-    return load_recogniser(name, folder=folder)
+shipped = checkpoints.once_a_card(Recogniser)
+"""A checkpoint of the app. CheckpointError: where it is missing or damaged."""
 
 
 @kept(16, HASHES)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
@@ -38,10 +37,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     save_tiny(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "FOLDER", folder)
-        st.cache_resource.clear()
         forget_all()
         yield folder
-    st.cache_resource.clear()
     forget_all()
 
 
