@@ -15,7 +15,7 @@ from core.market.store.depth_files import RecordedDepth
 from core.market.store.index import find_recording, recordings
 from core.market.store.segments import TRADES, segment_path
 from pages.markets.live_controls import OPENS_WITH
-from tests.browser.conftest import NewPage, SamePage, navigate, settled
+from tests.browser.conftest import NewPage, SamePage, navigate
 from tests.browser.reader import PATIENCE_MS, place, until_still
 from tests.browser.server import AppServer
 from tests.core.market.helpers import read_trades
@@ -180,25 +180,6 @@ def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
     wait_for_steps(live, 20)
     assert live.evaluate("window.before === document.querySelector('.terminal-plot') && window.before.isConnected")
     assert live.evaluate("window.configured") == 0
-
-
-def test_everything_drawn_is_of_one_step(paused: Page) -> None:
-    paused.wait_for_function(
-        "() => { const { store, root } = document.querySelector('.terminal').terminal;"
-        " return store.step === Number(root.dataset.drawnStep); }",
-        timeout=PATIENCE_MS,
-    )
-    shown = paused.evaluate("""() => {
-        const t = document.querySelector('.terminal').terminal;
-        const row = t.store.newest;
-        const ask = t.chart.ask.data().at(-1);
-        return { step: t.store.step, drawn: Number(t.root.dataset.drawnStep), mid: row.mid, time: row.time,
-                 lastX: 1000 * ask.time, lastY: ask.value, ask: row.levels[0], up: row.probabilities[3 * t.config.head + 2] };
-    }""")
-    assert shown["step"] == shown["drawn"] and shown["lastX"] == shown["time"] and shown["lastY"] == shown["ask"]
-    assert float(stat(paused, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=1e-6)  # its half tick too
-    share = paused.locator(".terminal-call .bar em").last.text_content() or ""
-    assert float(share.rstrip("%")) / 100 == pytest.approx(shown["up"], abs=0.0006)
 
 
 def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
@@ -374,23 +355,6 @@ def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(playing: Pag
     playing.evaluate("localStorage.removeItem('stActiveTheme-/live-v2')")
 
 
-def test_nothing_of_a_market_stands_under_the_name_of_another(playing: Page) -> None:
-    """From the recording to a live exchange without a network: the old call, score, ladder and trades go with its name."""
-    playing.get_by_role("button", name="Market", exact=True).click()
-    playing.get_by_role("radio", name="Live exchange").or_(playing.get_by_role("button", name="Live exchange")).first.click()
-    playing.wait_for_function(
-        f"() => {TERMINAL}.config.source.startsWith('live/') && !{TERMINAL}.store.rows.length", timeout=PATIENCE_MS
-    )
-    until_still(playing, "document.querySelector('.terminal').textContent")
-    expect(playing.locator(".terminal-call .called")).to_have_text("No call yet")
-    for empty in (".bar em", ".terminal-ladder .rows span"):
-        assert "".join(playing.locator(f".terminal {empty}").all_text_contents()).strip() == "", empty
-    expect(playing.locator(".terminal-tape")).to_be_hidden()
-    values = playing.locator(f"{STAT} dd").all_text_contents()[2:]  # after status and name
-    assert values == ["–"] * 5 + ["Not in training"]
-    assert not re.search(r"\d", "".join(playing.locator(f"{STAT} dt").all_text_contents()))
-
-
 def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(playing: Page) -> None:
     playing.locator(".terminal-tape").scroll_into_view_if_needed()
     playing.wait_for_function(f"() => {TERMINAL}.tape.inSight", timeout=PATIENCE_MS)
@@ -411,13 +375,6 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(playing: Page
     }}"""
     )
     expect(playing.locator('.terminal-tape [data-side="break"]')).to_have_text(re.compile("not followed$"), timeout=PATIENCE_MS)
-    status = playing.locator(STAT, has=playing.get_by_text("Status", exact=True)).locator("dd").first
-    playing.evaluate(f"""() => {{
-        const {{ store, config }} = {TERMINAL};
-        [store.status, store.heardMs] = [config.statusNames.indexOf("stale"), Date.UTC(2024, 0, 1, 14, 5, 6)];
-        {TERMINAL}.draw();
-    }}""")
-    expect(status).to_have_text(re.compile("^Silent since .*05:06$"))
     strip = playing.locator(".terminal-day")
     colours = strip.evaluate(
         "c => [719, 721, 722, 723, 724, 725, 726].map((x) => [...c.getContext('2d').getImageData(x, 0, 1, 1).data].join())"
@@ -452,33 +409,6 @@ def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(new_page: New
 
 def test_a_spanish_reader_has_his_dates_and_prices(new_page: NewPage, app: AppServer) -> None:
     assert_written(opened(new_page(app, "/live?lang=es")), "8 ago 2024", r"6\d\.\d{3},\d\d[05]")
-
-
-def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None:
-    live, other = (opened(new_page(app, "/live")) for _ in range(2))
-    settled(live)
-    live.get_by_role("button", name="Pause").click()
-    wait_for_status(live, "Paused")
-    wait_for_steps(other, 4)
-    wait_for_status(other, "Replaying")
-    until_still(live, STEP, frames=90)  # what was under way when the pause came
-    held = step(live)
-    live.get_by_role("button", name="Step", exact=True).click()
-    wait_until_step(live, held + 1)
-    assert step(live) == held + 1
-    live.get_by_role("button", name="Play").click()
-    wait_for_status(live, "Replaying")
-
-
-def test_a_shared_playback_is_one_for_all(new_page: NewPage, app: AppServer) -> None:
-    one, two = (opened(new_page(app, "/live?with=classroom")) for _ in range(2))
-    settled(one)
-    one.get_by_role("button", name="Pause").click()
-    wait_for_status(one, "Paused")
-    wait_for_status(two, "Paused")
-    for page in (one, two):
-        until_still(page, STEP)
-    assert step(one) == step(two) and stat(one, "Mid") == stat(two, "Mid")
 
 
 def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:

@@ -7,7 +7,6 @@ import urllib.request
 from io import BytesIO
 from pathlib import Path
 
-import psutil
 import pytest
 from babel.messages.pofile import read_po
 from PIL import Image
@@ -127,20 +126,6 @@ def test_a_phones_menu_opens_by_key_and_takes_no_stops_while_closed(new_page: Ne
     expect(link).to_be_hidden()
 
 
-def test_the_menu_shows_fifteen_pages_at_most_and_leads_to_all(new_page: NewPage, app: AppServer) -> None:
-    """Those that it leaves out are a click from one that it shows."""
-    shown = [entry for entry in ENTRIES if not entry.under]
-    assert len(shown) <= 15
-    page = new_page(app, "/score")  # an address of old
-    expect(page.locator("h1")).to_have_text("Recordings")
-    page.evaluate(GO, "/learn")
-    expect(page.locator("h1")).to_have_text("The lecture")
-    lessons = {entry.url for entry in ENTRIES if entry.under == "learn"}
-    page.get_by_test_id("stPageLink-NavLink").nth(len(lessons) - 1).wait_for()
-    leads = {link.get_attribute("href") or "" for link in page.get_by_test_id("stPageLink-NavLink").all()}
-    assert lessons <= {link.split("?")[0].rpartition("/")[2] for link in leads}
-
-
 def test_the_browser_decides_the_language_the_switch_overrides_and_nothing_is_sent_by_reference(
     new_page: NewPage, app: AppServer
 ) -> None:
@@ -188,20 +173,8 @@ def test_language_and_choices_go_along_and_back_leads_to_the_page_before(new_pag
     expect(page.locator("h1")).to_have_text("Sistema", timeout=30_000)
 
 
-AS_OPENED = "!location.search"
-
-
-def test_the_system_page_tells_the_truth_about_the_process(same_page: SamePage, app: AppServer) -> None:
-    page = same_page(app, "/system", unchanged=AS_OPENED)
-    values = page.get_by_test_id("stMetric").filter(has_text="Memory").get_by_test_id("stMetricValue")
-    # the page writes it anew while it is read: one reading of one that has its text
-    amount, unit = (values.filter(has_text=re.compile(r"\d\s[MG]iB\s*$")).text_content() or "").split()
-    mebibytes = float(amount.replace(",", "")) * {"MiB": 1, "GiB": 1024}[unit]
-    assert mebibytes == pytest.approx(psutil.Process(app.process.pid).memory_info().rss / 1024**2, rel=0.25)
-
-
-def test_presentation_mode_enlarges_and_puts_controls_away(same_page: SamePage, app: AppServer) -> None:
-    page = same_page(app, "/system", unchanged=AS_OPENED)
+def test_presentation_mode_enlarges_and_puts_controls_away(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/system")
     size = "parseFloat(getComputedStyle(document.querySelector('h1')).fontSize)"
     before = page.evaluate(size)
     page.goto(f"{app.url}/system?present=true")

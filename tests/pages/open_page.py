@@ -25,6 +25,12 @@ def ran(app: AppTest) -> AppTest:
     return app
 
 
+def press(app: AppTest, key: str) -> AppTest:
+    """Press a button."""
+    app.button(key=key).click()
+    return ran(app)
+
+
 def words(app: AppTest) -> str:
     """All text on the page, kind by kind, without its tags; the strips of values included."""
     kinds = (app.markdown, app.caption, app.get("html"), app.header, app.latex, app.warning, app.info, app.error, app.success)

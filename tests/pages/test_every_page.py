@@ -33,6 +33,13 @@ def test_the_navigation_is_sound() -> None:
     assert {entry.section for entry in ENTRIES} <= set(SECTIONS)
     shown = [SECTIONS.index(entry.section) for entry in ENTRIES]
     assert shown == sorted(shown), "list pages in the order of their sections"
+    assert sum(not entry.under for entry in ENTRIES) <= 15  # that the menu shows
+
+
+def test_the_course_leads_to_the_lessons_that_the_menu_leaves_out() -> None:
+    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=90).run().switch_page("pages/learn/course.py").run()
+    leads = {link.proto.page.partition("?")[0] for link in app.get("page_link")}
+    assert {entry.url for entry in ENTRIES if entry.under == "learn"} <= leads
 
 
 ADDRESSES = """

@@ -107,15 +107,6 @@ def test_any_sign_of_a_proxy_and_any_doubt_make_a_stranger(connection: RequestAd
     assert visitor_of(connection).role is Role.STRANGER
 
 
-def test_a_host_list_makes_it_public_and_a_proxy_once_seen_closes_it_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(HOSTS_VARIABLE, "desk.example")
-    assert visitor_of(came()).role is Role.STRANGER
-    monkeypatch.delenv(HOSTS_VARIABLE)
-    assert visitor_of(came()).role is Role.OPERATOR
-    assert visitor_of(came(headers=AT_HOME | {"x-forwarded-for": "203.0.113.9"})).role is Role.STRANGER
-    assert visitor_of(came()).role is Role.STRANGER
-
-
 def test_who_runs_the_server_may_open_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OPEN_VARIABLE, "yes")
     far = came(bind="0.0.0.0", peer="10.0.0.7")

@@ -9,19 +9,23 @@ import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.cli import main
 from core.market.answers.ahead import Lead
 from core.market.answers.one_answer import RIVALS
 from core.market.events import Row
+from core.market.hub import shutdown
 from core.market.store import index
 from core.market.store.call_columns import CALLS, LEADS_KEY, CalledBy
 from core.market.store.index import list_recordings
 from core.market.store.segments import segment_path
 from core.market.store.writer import SegmentWriter
+from core.service import recordings
 from core.service.access import Role
 from pages.shared.navigation import ROOT
+from tests.core.market.feeds_for_tests import wait_until
 from tests.core.market.formats.test_conversion import tardis
 from tests.core.market.helpers import read_rows
-from tests.pages.open_page import open_page, ran, words
+from tests.pages.open_page import open_page, press, ran, words
 
 PAGE = ROOT / "pages" / "markets" / "library.py"
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
@@ -40,11 +44,6 @@ def record_two_days(folder: Path) -> None:
         for day in (0, 86_400_000):
             for when, levels in zip(rows.timestamps.tolist(), rows.levels, strict=True):
                 writer.add(Row(when + day, levels))
-
-
-def press(app: AppTest, key: str) -> None:
-    app.button(key=key).click()
-    ran(app)
 
 
 def names(folder: Path) -> list[str]:
@@ -172,6 +171,30 @@ def test_the_days_of_a_market_are_one_recording(folder: Path) -> None:
     app.file_uploader(key="upload:files").set_value(files[:1])
     ran(app)
     assert not copy.exists()
+
+
+def rows_recorded(key: str) -> int:
+    now = recordings.status(key)
+    return 0 if now is None else now.rows
+
+
+def test_a_market_is_recorded_found_and_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A window and two hundred predictions more, of a recording that is played fast; by the switch of the live page."""
+    app = open_page(ROOT / "pages" / "markets" / "live.py", rec="binance_spot_nexousdt_2024-07-24", speed="25.0")
+    for running, said in ((False, "Recording: "), (True, "Recorded: ")):
+        (switch,) = [one for one in app.toggle if one.label == "Record this market"]
+        assert switch.value is running and switch.key is not None
+        key = switch.key.split(":")[1]
+        switch.set_value(not running)
+        assert said in words(ran(app))
+        wait_until(lambda key=key: rows_recorded(key) >= 400)
+    shutdown()
+    (day,) = folder.glob("*/2024-07-24")
+    found = open_page(PAGE).dataframe[0].value.set_index("name")
+    assert found.loc[day.relative_to(folder).as_posix(), "rows"] == rows_recorded(key)
+    assert main(["verify", str(day), "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["predictions"] == again["equal"] > 0
 
 
 def test_a_damaged_journal_is_said(folder: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import streamlit
@@ -19,7 +20,7 @@ from pages.markets import pane_markets, terminal
 from pages.markets.pane_markets import MOST
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import real_rows, save_tiny
-from tests.pages.open_page import open_page, ran, words
+from tests.pages.open_page import open_page, press, words
 
 BUNDLED = [f"rec:{one.name}" for one in index.recordings()]
 FIRST = BUNDLED[0]
@@ -42,11 +43,6 @@ def drawn(models: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(terminal, "draw_terminal", lambda session, view, **more: symbols.append(session.feed.market))
     yield symbols
     shutdown()
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    app.button(key=key).click()
-    return ran(app)
 
 
 def test_it_opens_with_the_bundled_recordings_each_this_visits_own(drawn: list[str]) -> None:
@@ -118,19 +114,37 @@ def test_a_followed_market_is_named_as_people_write_its_exchange() -> None:
     assert list(names.values()) == ["BTC/USDT · OKX", "X/Y · no_such", "simulated/3"]
 
 
-def test_all_that_is_played_is_paused_and_goes_on_together() -> None:
-    app = opened(panes="sim:1,sim:2")
-    press(app, "feed:pause")
-    assert [session.feed.paused for session in hub().sessions()] == [True, True]  # type: ignore[attr-defined]
+def feeds() -> list[Any]:
+    """Of all that is watched."""
+    return [session.feed for session in hub().sessions()]
+
+
+def test_all_that_is_played_is_paused_steps_and_goes_on_together() -> None:
+    app = press(opened(panes="sim:1,sim:2"), "feed:pause")
+    assert [feed.paused for feed in feeds()] == [True, True]
+    steps = [Mock(wraps=feed.step) for feed in feeds()]
+    for feed, step in zip(feeds(), steps, strict=True):
+        feed.step = step
+    press(app, "step")
+    assert [step.call_count for step in steps] == [1, 1]
     press(app, "feed:play")
-    assert [session.feed.paused for session in hub().sessions()] == [False, False]  # type: ignore[attr-defined]
+    assert [feed.paused for feed in feeds()] == [False, False]
+
+
+def test_a_playback_belongs_to_its_viewer_or_to_all_that_its_link_names() -> None:
+    one, _other = opened(panes="sim:1"), opened(panes="sim:1")
+    press(one, "feed:pause")
+    assert sorted(feed.paused for feed in feeds()) == [False, True]
+    shutdown()
+    one, _other = (opened(panes="sim:1", **{"with": "classroom"}) for _ in range(2))
+    press(one, "feed:pause")
+    assert [feed.paused for feed in feeds()] == [True]
 
 
 def test_recordings_of_one_time_are_at_one_moment_and_begin_again_at_one() -> None:
     press(opened(), "feed:pause")
-    feeds = [session.feed for session in hub().sessions() if isinstance(session.feed, RecordingFeed)]
     days: dict[int, list[RecordingFeed]] = {}
-    for feed in feeds:
+    for feed in feeds():
         days.setdefault(feed.span_ms[0] // 86_400_000, []).append(feed)
     assert sorted(map(len, days.values())) == [1, 1, 3]
     for together in days.values():

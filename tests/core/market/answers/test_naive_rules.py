@@ -55,13 +55,6 @@ def test_rates_know_only_outcomes_of_a_horizon_ago(horizon: int, half_life: floa
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_what_comes_later_changes_no_rate() -> None:
-    later = np.where(np.arange(len(TIMES)) >= 2_000, 2, TRUTH)
-    for half_life in (math.inf, HALF_LIFE):
-        mine, other = (base_rates(TIMES, truth, 10, half_life=half_life) for truth in (TRUTH, later))
-        np.testing.assert_array_equal(mine[:2_010], other[:2_010])
-
-
 def test_every_rule_is_scored_and_those_of_no_book_give_probabilities() -> None:
     momentum = np.random.default_rng(4).integers(3, size=len(TIMES))
     answers = naive_answers(TIMES, TRUTH, momentum, 10)

@@ -13,7 +13,7 @@ from core.market.answers.scoreboard import PredictionLog, Scoreboard, answered_c
 from core.market.book import BookRows
 from core.market.grid import segments, stalled
 from core.market.predictor import MarketCard, Predictions, Predictor, windows_of
-from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, with_hole, with_stall
+from tests.core.market.helpers import HEADS, real_rows, with_hole, with_stall
 
 HOLED = with_hole(real_rows(3), 217, 4)
 RULES = ("momentum", "stationary", "frequencies", "decayed")
@@ -32,21 +32,6 @@ def played(predictor: Predictor, entry: MarketCard, rows: BookRows) -> Scoreboar
     return board
 
 
-@pytest.fixture(scope="module")
-def board(predictor: Predictor, entry: MarketCard) -> Scoreboard:
-    return played(predictor, entry, HOLED)
-
-
-def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketCard, board: Scoreboard) -> None:
-    for head, expected in enumerate(evaluate(predictor, HOLED, entry)):
-        found = board.answers.score(head)
-        for rule in RULES:
-            assert found.scores[rule].confusion.tolist() == expected.scores[rule].confusion.tolist(), (HEADS[head], rule)
-        assert found.outcomes == expected.scores["tlob"].samples > 250
-        assert found.scores["frequencies"].log_loss == pytest.approx(expected.scores["frequencies"].log_loss, abs=1e-5)
-        assert found.lead.since_ms == board.log.tail(10_000)["timestamp"][0]  # the first row whose outcome is known
-
-
 def test_a_stall_is_left_out_as_in_the_whole_file(predictor: Predictor, entry: MarketCard) -> None:
     quiet = with_stall(real_rows(1), 200, 700)
     live = played(predictor, entry, quiet)
@@ -57,18 +42,6 @@ def test_a_stall_is_left_out_as_in_the_whole_file(predictor: Predictor, entry: M
         assert live.adaptive(head)._count == found.outcomes  # nothing is learnt from it either
         mine = answered_calls(live.log.tail(), head, HEADS[head][1])
         assert (mine.direction[-400:-200] == 0).all() and mine.direction.any()
-
-
-@pytest.mark.parametrize("head", range(len(HEADS)), ids=[f"{kind}-{horizon}" for kind, horizon in HEADS])
-def test_the_log_holds_what_a_loop_finds(predictor: Predictor, entry: MarketCard, board: Scoreboard, head: int) -> None:
-    kind, horizon = HEADS[head]
-    expected = {}
-    for stretch in segments(HOLED.timestamps):
-        mid = HOLED.mid[stretch]
-        for t in range(predictor.window - 1, len(mid)):
-            expected[int(HOLED.timestamps[stretch][t])] = naive_class(naive_label(mid, t, horizon, kind), entry.alphas[head])
-    log = board.log.tail(10_000)
-    assert dict(zip(log["timestamp"].tolist(), log["came"][:, head].tolist(), strict=True)) == expected
 
 
 def one_prediction(called: int) -> Predictions:

@@ -39,12 +39,6 @@ def test_a_takers_result_by_hand_on_six_rows() -> None:
     assert (gross - 2 * found.break_even_bps).mean() == pytest.approx(0, abs=1e-9)
 
 
-def test_a_call_that_is_right_need_not_pay_the_spread() -> None:
-    called = rows([2, 1, 1], [100.0, 100.0, 100.1], spread=0.4)
-    assert trades(called)[1].tolist() == pytest.approx([-30.0])
-    assert call_value(called).break_even_bps < 0
-
-
 def test_each_side_of_a_trade_pays_the_spread_of_its_own_row() -> None:
     called = replace(rows([2, 1, 1], [100.0, 100.0, 101.0]), spread=np.array([0.2, 0.4, 0.8]))
     bought, sold = 100.0 + 0.4 / 2, 101.0 - 0.8 / 2
