@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -18,7 +17,7 @@ from packaging.requirements import Requirement
 
 import attention_light
 import attention_observatory
-from tests.browser.server import AppServer, wait_until_up
+from tests.browser.server import serve
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "attention_observatory/"
@@ -94,17 +93,20 @@ def test_the_apps_pins_lie_within_the_ranges_of_the_library(wheel: Path) -> None
     assert not [str(one) for one in ranges if not one.specifier.contains({"attention-light": light, **pins}[one.name])]
 
 
-VIEW = """
+WITHOUT = """
 import sys
 from importlib.abc import MetaPathFinder
 
 class Absent(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if path is None and name not in ALLOWED and name.partition(".")[0] not in sys.stdlib_module_names:
+        if path is None and absent(name):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-ALLOWED = {"attention_light", "numpy"}
 sys.meta_path.insert(0, Absent())
+"""
+"""Imports of top-level packages fail for which `absent` is true."""
+VIEW = """
+absent = lambda name: name not in ("attention_light", "numpy", *sys.stdlib_module_names)
 import numpy as np
 import attention_light as light
 
@@ -131,7 +133,9 @@ def test_the_view_is_a_small_package_that_needs_numpy_alone(wheels: Path, tmp_pa
         "numpy>=2.1"
     ]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
-    run = subprocess.run([sys.executable, "-c", VIEW], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT + VIEW], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0 and int(run.stdout) > 50_000, run.stderr
 
 
@@ -155,15 +159,7 @@ def test_its_version_is_the_projects(wheel: Path) -> None:
 
 
 ANSWERS = """
-import sys
-from importlib.abc import MetaPathFinder
-
-class Absent(MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ABSENT:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Absent())
+absent = lambda name: name in ABSENT
 import attention_observatory as library
 
 book = library.APP / "assets/recordings/binance_spot_btcusdt_2024-08-08.parquet"
@@ -193,7 +189,7 @@ def test_without_streamlit_and_the_extras_it_answers_as_the_app_does(site: Path)
     pins = (line.split("==")[0] for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines())
     absent = {IMPORTED_AS.get(pin, pin.replace("-", "_")) for pin in pins if "#" not in pin} - {*BASE, "PIL"}
     photograph = next((ROOT / "assets").rglob("*.jpg")).relative_to(ROOT).as_posix()
-    code = f"ABSENT = {absent!r}\nPHOTOGRAPH = {photograph!r}\nCOMMANDS = {COMMANDS}\n" + ANSWERS
+    code = f"ABSENT = {absent!r}\nPHOTOGRAPH = {photograph!r}\nCOMMANDS = {COMMANDS}\n" + WITHOUT + ANSWERS
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=site, env=environment_of(site), capture_output=True, text=True, check=True
     )
@@ -215,21 +211,11 @@ def test_without_streamlit_and_the_extras_it_answers_as_the_app_does(site: Path)
 
 def test_the_installed_command_serves_the_app_away_from_the_repository(site: Path, tmp_path: Path) -> None:
     """From a folder of its own, with the third-party packages of this environment and without the repository on the path."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "attention_observatory", "run", "--port", str(port)]
-    log = tmp_path / "log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=tmp_path, env=environment_of(site), stdout=out, stderr=subprocess.STDOUT)
-    server = AppServer(f"http://localhost:{port}", log, process)
-    try:
-        wait_until_up(server)
+    command = ["sh", "-c", f'exec "{sys.executable}" -m attention_observatory run --port "$PORT"']
+    with serve(tmp_path, tmp_path, root=tmp_path, environment=environment_of(site), command=command) as server:
         with urllib.request.urlopen(f"{server.url}/healthz", timeout=30) as answer:
             assert json.load(answer)["ready"] is True
         with urllib.request.urlopen(f"{server.url}/classify", timeout=30) as answer:
             assert b"<html" in answer.read()
         assert server.errors() == []
-    finally:
-        server.stop()
     assert str(ROOT) not in server.written()

@@ -12,12 +12,6 @@ from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 
 STAGE = "[data-light=book][data-value]"
-ANSWER = "[data-testid=stMarkdownContainer] strong"
-
-
-def answer(page: Page) -> str:
-    """The line above the stage: market, time, mid and probabilities."""
-    return page.locator(ANSWER).first.inner_text(timeout=PATIENCE_MS)
 
 
 @pytest.fixture
@@ -46,16 +40,6 @@ def test_both_kinds_of_map_are_on_the_first_screen_and_a_moment_lights_the_other
     attention.go_back()  # a tab is a step of the history
     expect(tab).not_to_be_checked(timeout=PATIENCE_MS)
     assert "/attention?second=100" in attention.url
-
-
-def test_a_step_moves_the_book_and_keeps_the_square_that_was_chosen(attention: Page) -> None:
-    attention.locator('.attention-square[data-layer="time-to-time 1"]').click()
-    attention.wait_for_url(re.compile("light="), timeout=PATIENCE_MS)
-    before = answer(attention)
-    attention.get_by_role("button", name="Next step").click()
-    expect(attention.locator(ANSWER).first).not_to_have_text(before, timeout=PATIENCE_MS)
-    attention.wait_for_url(re.compile("second=101"), timeout=PATIENCE_MS)
-    expect(attention.locator(STAGE)).to_have_attribute("data-layer", "time-to-time 1", timeout=PATIENCE_MS)
 
 
 def test_the_newest_window_of_a_feed_is_frozen(new_page: NewPage, app: AppServer) -> None:

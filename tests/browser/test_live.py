@@ -12,8 +12,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from core.market.store.depth_files import RecordedDepth
-from core.market.store.index import find_recording, recordings
-from core.market.store.segments import TRADES, segment_path
+from core.market.store.index import find_recording
 from pages.markets.live_controls import OPENS_WITH
 from tests.browser.conftest import NewPage, SamePage, navigate
 from tests.browser.reader import PATIENCE_MS, place, until_still
@@ -22,8 +21,6 @@ from tests.core.market.helpers import read_trades
 
 SCREEN = ".terminal[data-drawn-step]"
 STAT = ".terminal-strip .stat"
-ANOTHER = next(one for one in recordings() if not segment_path(one.path, TRADES).exists())
-"""A recording without trades."""
 STEP = f"document.querySelector('{SCREEN}')?.dataset.drawnStep"
 ROWS = "document.querySelector('.terminal').terminal.store.rows"
 
@@ -409,16 +406,6 @@ def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(new_page: New
 
 def test_a_spanish_reader_has_his_dates_and_prices(new_page: NewPage, app: AppServer) -> None:
     assert_written(opened(new_page(app, "/live?lang=es")), "8 ago 2024", r"6\d\.\d{3},\d\d[05]")
-
-
-def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
-    # slow enough that the recording, which begins anew at its end, is not over before the assertion on a busy machine
-    page = new_page(app, f"/live?rec={ANOTHER.name}&speed=0.5&at=200")
-    page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
-    page.wait_for_function(f"() => ({ROWS}.at(-1)?.time ?? 0) >= {ANOTHER.start_ms + 200_000}", timeout=PATIENCE_MS)
-    assert page.evaluate(f"{ROWS}.at(-1).time") < ANOTHER.start_ms + 260_000
-    assert stat(page, "Binance spot") == ANOTHER.market
-    assert page.locator(STAT, has_text="No trades here").is_visible()
 
 
 def test_a_forgotten_ticket_is_asked_for_anew_and_a_market_without_rows_offers_a_recording(

@@ -6,7 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.market.hub import hub, shutdown
+from core.market.store.index import recordings
 from pages.shared.navigation import ENTRIES, MOVED, ROOT, SECTIONS
+from tests.pages.open_page import open_page
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +27,14 @@ def test_the_live_page_opens_where_others_hold_every_place(monkeypatch: pytest.M
     assert keys == {"~", ""} and len(hub().watched()) == 2
     controls = [{one.key for one in app.button} & {"feed:pause", "step"} for app in (own, second)]
     assert controls == [{"feed:pause", "step"}, set()]  # and nobody may stop it for the others
+
+
+def test_a_link_opens_a_recording_at_its_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamlit.page_link", lambda *_arguments, **_options: None)  # a page that runs alone knows of no other
+    one = recordings()[1]
+    open_page(ROOT / "pages" / "markets" / "live.py", rec=one.name, speed="0.25", at="200")
+    (session,) = hub().sessions()
+    assert session.feed.market == one.market and 200_000 <= session.feed.now_ms - one.start_ms < 230_000  # type: ignore[attr-defined]
 
 
 def test_the_navigation_is_sound() -> None:

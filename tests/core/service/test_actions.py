@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -35,30 +36,14 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
 ]
 
 
-class Noted:
-    """Anything at all: whatever is asked of it is noted, and is anything too."""
-
-    def __init__(self) -> None:
-        self.reached: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments, **options: self.reached.append(name) or self
-
-    def __call__(self, *arguments: object, **options: object) -> Any:
-        self.reached.append("call")
-        return self
-
-    def __iter__(self) -> Any:
-        return iter(())
-
-
-NOTED = cast(Any, Noted())
+NOTED = MagicMock()
+"""Anything at all, which notes what is asked of it."""
 
 
 @pytest.fixture(autouse=True)
 def below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that the functions carry out."""
-    NOTED.reached.clear()
+    NOTED.reset_mock()
     for closed in (recordings.start, recordings.stop, recordings.inspect):
         monkeypatch.setattr(closed, "unguarded", NOTED)
     for module, names in {
@@ -78,11 +63,11 @@ def test_the_table_decides_before_anything_is_done(role: Role, action: Action, a
     by = Visitor(id="tab", role=role)
     if role in RIGHTS[action].roles:
         act(by)
-        assert NOTED.reached
+        assert NOTED.mock_calls
     else:
         with pytest.raises(NotAllowed, match="^Closed here: "):
             act(by)
-        assert not NOTED.reached
+        assert not NOTED.mock_calls
 
 
 def asking(module: ModuleType) -> set[str]:
@@ -103,7 +88,7 @@ def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
     own = {"recordings.running"}  # answers of what is the visitor's own
     assert {name for name in names - own if name not in source} == set() and len(names) >= 9
     assert set(Action) - {case[1] for case in CASES} == {Action.BRING}  # which everybody may
-    assert recordings.running(Visitor(id="a", role=Role.STRANGER)) == [] and not NOTED.reached
+    assert recordings.running(Visitor(id="a", role=Role.STRANGER)) == [] and not NOTED.mock_calls
 
 
 BELOW = {

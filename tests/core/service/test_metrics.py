@@ -48,10 +48,14 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     loop.stop()
 
 
+def read() -> dict[str, Metric]:
+    return {family.name: family for family in text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())}
+
+
 @pytest.fixture
 def families(watched: Hub, monkeypatch: pytest.MonkeyPatch) -> dict[str, Metric]:
     monkeypatch.setattr(metrics_module, "hub", lambda: watched)
-    return {family.name: family for family in text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())}
+    return read()
 
 
 def value(family: Metric, **labels: str) -> float:
@@ -96,10 +100,8 @@ def test_no_counter_falls_as_sessions_end() -> None:
 
 def test_what_was_logged_is_counted_by_kind(families: dict[str, Metric], watched: Hub) -> None:
     def count() -> float:
-        found = {family.name: family for family in text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())}
         labels = {"level": "warning", "logger": "core.market", "kind": "TimeoutError"}
-        same = [one.value for one in found["observatory_errors"].samples if one.labels == labels]
-        return sum(same)
+        return sum(one.value for one in read()["observatory_errors"].samples if one.labels == labels)
 
     before = count()
     caught = (TimeoutError, TimeoutError(), None)
@@ -151,8 +153,7 @@ def test_a_full_disk_or_a_missing_model_is_not_ready(watched: Hub, monkeypatch: 
 
 def test_the_dashboard_asks_for_metrics_that_there_are(families: dict[str, Metric]) -> None:
     ERRORS.handle(logging.LogRecord("core.market", logging.WARNING, __file__, 1, "no answer", None, None))
-    again = text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())
-    offered = {sample.name: set(sample.labels) for family in again for sample in family.samples}
+    offered = {sample.name: set(sample.labels) for family in read().values() for sample in family.samples}
     offered["observatory_lag_seconds"] = {"feed"}  # of venues that give their own time
     dashboard = json.loads((Path(__file__).resolve().parents[3] / "deploy" / "grafana.json").read_text(encoding="utf-8"))
     targets = [target for panel in dashboard["panels"] for target in panel["targets"]]

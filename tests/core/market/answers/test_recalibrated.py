@@ -10,10 +10,10 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 from core.cli import main
 from core.market.answers.predictions import RowPredictions, predict_rows
 from core.market.answers.recalibration import SCORED_AFTER, AdaptiveHead, recalibrate_file, recalibrate_rows
-from core.market.book import FILE_COLUMNS, BookError, BookRows
+from core.market.book import BookError
 from core.market.labels import moves_after
 from core.market.predictor import Predictor, load_predictor
-from tests.core.market.helpers import HEADS, random_book, save_tiny, with_hole
+from tests.core.market.helpers import HEADS, frame_from_rows, random_book, save_tiny, with_hole
 
 HEAD = 3
 ROWS = with_hole(random_book(1_500, 3), 700, 9)
@@ -51,7 +51,7 @@ def test_too_few_outcomes_are_refused(predictor: Predictor, found: RowPrediction
 def test_the_command_prints_before_after_coverage_and_worth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_tiny(tmp_path, ROWS)
     file = tmp_path / "unknown_market.csv"
-    write(ROWS, file)
+    frame_from_rows(ROWS).to_csv(file, index=False)
     command = ["evaluate", "tlob", "--data", str(file), "--checkpoint", "tiny", "--folder", str(tmp_path)]
     assert main([*command, "--label", "forward", "--horizon", "5", "--adaptive", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -91,7 +91,7 @@ def test_files_of_one_market_are_one_recording_and_other_markets_their_own(
         "one_2024-01-02": slice(700, None),
         "two_2024-01-01": slice(None),
     }.items():
-        write(ROWS[part], tmp_path / f"{name}.csv")
+        frame_from_rows(ROWS[part]).to_csv(tmp_path / f"{name}.csv", index=False)
     command = ["evaluate", "tlob", "--checkpoint", "tiny", "--folder", str(tmp_path), "--label", "forward", "--horizon", "5"]
     assert main([*command, "--adaptive", "--json", "--data", *map(str, sorted(tmp_path.glob("*.csv")))]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -99,9 +99,3 @@ def test_files_of_one_market_are_one_recording_and_other_markets_their_own(
     one, two = [row for row in answer["groups"] if row["by"] == "recording" and row["forecaster"] == "tiny"]
     assert one["samples"] == two["samples"] > 300 and answer["samples"] == 2 * one["samples"]
     assert one["log_loss"] == two["log_loss"] == pytest.approx(answer["log_loss"], abs=1e-6)
-
-
-def write(rows: BookRows, path: Path) -> None:
-    lines = [",".join(["timestamp", *FILE_COLUMNS])]
-    lines += [",".join([str(t), *map(str, row)]) for t, row in zip(rows.timestamps.tolist(), rows.levels.tolist(), strict=True)]
-    path.write_text("\n".join(lines))
