@@ -14,7 +14,7 @@ from core.market import evidence
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor
 from core.market.store import index
-from core.market.windows import STORE, FrozenWindow, cut
+from core.market.windows import STORE, FrozenWindow
 from core.service.access import Role, Visitor
 from pages.markets import attention_window, cached_results
 from pages.shared import permissions
@@ -42,8 +42,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutdown()
 
 
-def frozen(rows: int = STEPS, predictor: str = "tlob") -> FrozenWindow:
-    return cut(real_rows(1), 200, rows, market="live/binance/ABC/USDT ABC/USDT", predictor=predictor)
+def frozen(rows: int = STEPS, predictor: str = "tlob", market: str = "live/binance/ABC/USDT ABC/USDT") -> FrozenWindow:
+    part = real_rows(1)[201 - rows : 201]
+    return FrozenWindow(timestamps=part.timestamps, levels=part.levels, market=market, predictor=predictor)
 
 
 def ends(second: float) -> str:
@@ -195,8 +196,8 @@ def test_the_forward_label_stands_first() -> None:
 
 def test_a_market_that_the_model_was_not_trained_on_is_said_on_the_screen() -> None:
     assert "was not trained on this market" in words(opened())
-    known = cut(real_rows(1), 200, STEPS, market="live/testville/ABC/USD ABC/USD", predictor="tlob")
-    assert "was not trained on this market" not in words(opened(frozen=STORE.keep(known)))
+    known = STORE.keep(frozen(market="live/testville/ABC/USD ABC/USD"))
+    assert "was not trained on this market" not in words(opened(frozen=known))
 
 
 def test_moments_that_are_rubbed_out_are_said_with_the_call_until_another_window() -> None:
