@@ -24,8 +24,8 @@ def trellis_figure(
     names: Sequence[str],
     *,
     quantity: Quantity = "gamma",
-    best: Sequence[int] | None = None,
-    selected: tuple[int, int] | None = None,
+    best: Sequence[int],
+    selected: tuple[int, int],
 ) -> go.Figure:
     """The trellis: a column of states a frame, a line a step that CTC allows, coloured by alpha, beta or gamma.
 
@@ -46,12 +46,10 @@ def trellis_figure(
         x, y = _edges(trellis, reachable, skips=skips)
         if x:
             traces.append(line(x, y, name, colour, width=width, hover="", opacity=0.55))
-    if best is not None:
-        traces.append(line(np.arange(1, steps + 1), np.asarray(best), _("Likeliest path"), ORANGE, width=4, hover=""))
+    traces.append(line(np.arange(1, steps + 1), np.asarray(best), _("Likeliest path"), ORANGE, width=4, hover=""))
     traces += _states(trellis, reachable, quantity, [names[label] for label in trellis.states])
-    if selected is not None:
-        square = {"symbol": "square-open", "size": 20 if _crowded(trellis) else 30, "color": BLUE, "line": {"width": 2.5}}
-        traces.append(marks([selected[0] + 1], [selected[1]], hover="", showlegend=False, marker=square))
+    square = {"symbol": "square-open", "size": 20 if _crowded(trellis) else 30, "color": BLUE, "line": {"width": 2.5}}
+    traces.append(marks([selected[0] + 1], [selected[1]], hover="", showlegend=False, marker=square))
     ticks = [f"{s} {names[label]}" for s, label in enumerate(trellis.states)]
     return chart(
         traces,

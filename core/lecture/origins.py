@@ -5,7 +5,7 @@ its operands.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,21 +15,6 @@ from numpy.typing import NDArray
 from core.lecture.equations import Equation, equations
 
 Array = NDArray[Any]
-
-
-def _softmax(one: Any, row: Any) -> Any:
-    return np.exp(one - row.max()) / np.exp(row - row.max()).sum()
-
-
-HOW: Final[Mapping[str, Callable[..., Any]]] = {
-    "dot": lambda a, b: a @ b,
-    "minus": lambda a, b: a - b,
-    "times": lambda a, b: a * b,
-    "over": lambda a, b: a / b,
-    "softmax": _softmax,
-    "mask": lambda a, b: a if b else -np.inf,
-}
-"""Ways of getting a cell from its operands; `assets/scripts/matrix.js` writes each with its numbers."""
 
 
 @dataclass(frozen=True)
@@ -45,25 +30,14 @@ class Operand:
     key: str
     at: str
 
-    def pick(self, values: Array, i: int, j: int) -> Any:
-        """The numbers of it for cell (i, j)."""
-        if not self.at:
-            return values[0, 0]
-        places: dict[str, Any] = {"i": i, "j": j, ":": slice(None)}
-        return values[places[self.at[0]], places[self.at[1]]]
-
 
 @dataclass(frozen=True)
 class Origin:
-    """Origin of a matrix: a way of `HOW`, the operands, and the equation's id in the index."""
+    """Origin of a matrix: the way in which matrix.js writes it, the operands, and the equation's id in the index."""
 
     how: str
     operands: tuple[Operand, ...]
     equation: str
-
-    def compute(self, of: Mapping[str, Array], i: int, j: int) -> float:
-        """Cell (i, j) from its operands."""
-        return float(HOW[self.how](*(one.pick(of[one.key], i, j) for one in self.operands)))
 
     @property
     def entry(self) -> Equation:

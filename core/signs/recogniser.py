@@ -21,7 +21,7 @@ from core.messages import BadValue, compose
 from core.models.iiga import IIGA, IIGAConfig, folded_iiga
 from core.nn import AttentionMaps
 from core.signs import examples
-from core.signs.decoding import confident, gloss_spans, greedy
+from core.signs.decoding import confident, gloss_spans
 from core.signs.hands import tracks as hand_tracks
 from core.signs.hands.tracker import LANDMARKS, Finder
 from core.signs.hands.tracks import HandTracks
@@ -197,12 +197,8 @@ class Recogniser:
         """(T', V): the log of each frame's softmax; see `answer`."""
         return self.answer(clip, speaker=speaker, attention=False).log_probabilities
 
-    def greedy(self, log_probabilities: NDArray[np.floating]) -> list[str]:
-        """The glosses of the best path that count (`GlossSpan.counts`)."""
-        return self.vocabulary.decode(greedy(self.confident(log_probabilities)))
-
     def confident(self, log_probabilities: NDArray[np.floating]) -> NDArray[np.floating]:
-        """(T', V) with the frames of the other glosses given to the blank."""
+        """(T', V) with the frames of the glosses that do not count (`GlossSpan.counts`) given to the blank."""
         return confident(log_probabilities, self.least_probability, self.min_frames)
 
     def inputs(self, clip: NDArray[Any], *, speaker: str | None = None) -> Tensor:

@@ -66,7 +66,7 @@ class Footage:
         seconds: (T,) the place of each in the file, seconds from its start.
         width, height: of the file's picture as it is shown. source_fps: 0 where the file does not say.
         duration: seconds up to its end where that was read, else by the file; None where it does not say.
-        rotation: degrees clockwise by which the file says to turn its pictures. codec: its name.
+        codec: its name.
         complete: whether everything from the start asked for to the end of the file was read, and was sound.
         ended: why reading ended early: "most" frames reached, "time" out, or the file is "damaged" or cut off there; else empty.
         damaged: seconds at which pictures before the end are missing or garbled.
@@ -80,7 +80,6 @@ class Footage:
     height: int
     source_fps: float = 0.0
     duration: float | None = None
-    rotation: int = 0
     codec: str = ""
     ended: Ended = ""
     damaged: tuple[float, ...] = ()
@@ -175,7 +174,6 @@ def read_video(
             height=width if way.degrees % 180 else height,
             source_fps=reading.rate,
             duration=given if ended and (given or 0) >= reading.end else None if ended else reading.end,
-            rotation=way.degrees,
             codec=stream.codec_context.name,
             ended=ended,
             damaged=tuple(sorted(set(reading.damaged))) or ((reading.gap,) if fault == "damaged" and not ended else ()),

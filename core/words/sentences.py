@@ -19,7 +19,6 @@ from core.explain.attribution import Report, unreported
 from core.explain.erasing import RANDOM_ORDERS
 from core.messages import BadValue
 from core.models.minilm import MiniLM, MiniLMConfig
-from core.nn import MultiHeadAttention
 from core.once import once
 from core.words.model_files import TOKENIZER, WEIGHTS, WORD_FILES
 
@@ -142,20 +141,6 @@ class SentenceReader:
         with self._turn:
             vectors, maps = self.model(torch.tensor([ids], device=self.placement.device), return_attention=True)
         return vectors[0].cpu().numpy(), np.stack([one[0].cpu().numpy() for one in maps.values()])
-
-    @torch.no_grad()
-    def head(self, text: str, layer: int, head: int) -> tuple[NDArray[np.float64], ...]:
-        """Queries, keys and values of one head for a sentence, (n, d_k) each; layer and head from 0."""
-        ids, model = self.tokenizer.encode(text).ids, self.model
-        x = model.embedded(torch.tensor([ids], device=self.placement.device))
-        for one in model.layers[:layer]:
-            x, _weights = one(x)
-        attention = model.layers[layer].attention
-        assert isinstance(attention, MultiHeadAttention)
-        return tuple(
-            attention.split_heads(project(x))[0, head].double().cpu().numpy()
-            for project in (attention.q, attention.k, attention.v)
-        )
 
     def without(self, one: ReadSentence, hidden: Collection[int]) -> ReadSentence:
         """The sentence as it is read without some pieces, by their numbers from 0; nothing is left of these but their places."""

@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.signs.decoding import gloss_spans, greedy
 from core.signs.edits import alignment, word_error_rate
 from core.signs.recogniser import Recogniser
+from core.signs.recognition import Recognition
 from core.signs.tracks import TrackSentence
 from lab.signs.clips import BETWEEN, SCORING, SEED, SENTENCES, Variety, make_clips
 from lab.signs.photo_set import PhotoSet, separate
@@ -53,7 +53,7 @@ def evaluate_tracks(
     recogniser: Recogniser, sentences: Sequence[TrackSentence], *, progress: Progress = lambda done, total: None
 ) -> Result:
     """Score greedy decoding of tracked sentences, without a language model."""
-    read = ((one.glosses, recogniser.log_probabilities(one.tracks, speaker=one.speaker)) for one in sentences)
+    read = ((one.glosses, recogniser.answer(one.tracks, speaker=one.speaker, attention=False)) for one in sentences)
     return _result(recogniser, read, lambda done: progress(done, len(sentences)))
 
 
@@ -68,19 +68,19 @@ def evaluate_photos(
     """Score greedy decoding of synthetic sentences of real photos: clips put together from them with a seed."""
     studio = Studio(photos, separate(photos.images), size=recogniser.image_size)
     clips = make_clips(studio, count, seed=SEED, variety=variety)
-    read = ((tuple(map(str, clip.digits)), recogniser.log_probabilities(clip.frames)) for clip in clips)
+    read = ((tuple(map(str, clip.digits)), recogniser.answer(clip.frames, attention=False)) for clip in clips)
     return _result(recogniser, read, lambda done: progress(done, count))
 
 
 def _result(
-    recogniser: Recogniser, read: Iterable[tuple[tuple[str, ...], NDArray[np.floating]]], progress: Callable[[int], None]
+    recogniser: Recogniser, read: Iterable[tuple[tuple[str, ...], Recognition]], progress: Callable[[int], None]
 ) -> Result:
-    """Answers to what was read: references with log-probabilities."""
+    """What was read, each beside its reference."""
     found = Result([], [], [])
-    for reference, log_probabilities in read:
+    for reference, recognition in read:
         found.references.append(reference)
-        found.answers.append(tuple(recogniser.greedy(log_probabilities)))
-        found.best.append(tuple(recogniser.vocabulary.decode(greedy(log_probabilities))))
+        found.answers.append(recognition.greedy)
+        found.best.append(tuple(recogniser.vocabulary.decode(greedy(recognition.log_probabilities))))
         progress(len(found.references))
     return found
 

@@ -34,7 +34,7 @@ def test_frames_in_probabilities_out(tiny: Path) -> None:
     assert answer.log_probabilities.shape == (70, 11)
     np.testing.assert_allclose(np.exp(answer.log_probabilities).sum(axis=1), 1, rtol=1e-5)
     assert {maps.shape for maps in answer.attention.values()} == {(2, 70, 70)}
-    assert collapsed(answer.path)[1] == list(answer.greedy) == recogniser.greedy(answer.log_probabilities)
+    assert collapsed(answer.path)[1] == list(answer.greedy)
     assert answer.seconds.tolist() == [step / 8 for step in range(70)] and answer.took_s > 0
     with torch.no_grad():  # in one piece, where the recogniser takes 64 frames at a time
         whole = recogniser.model(torch.from_numpy(clip)[None].to(recogniser.placement.device)).cpu()
@@ -56,13 +56,6 @@ def test_tracks_in_probabilities_out(tiny: Path) -> None:
     np.testing.assert_allclose(stranger, recogniser.log_probabilities(clip))
     assert not np.allclose(found, stranger)
     assert list(recogniser.answer(clip).attention) == ["intra 1", "inter 1", "intra 2", "inter 2"]
-
-
-def test_sentences_are_glosses_of_the_card(tmp_path: Path) -> None:
-    write(tmp_path, "tracks")
-    recogniser = load_recogniser("tracks", folder=tmp_path)
-    log_probabilities = np.log(np.array([[0.1, 0.7, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.7]]))
-    assert recogniser.greedy(log_probabilities) == ["A", "C"]
 
 
 def test_wrong_clips_are_refused_in_a_sentence(tiny: Path) -> None:

@@ -180,7 +180,7 @@ def test_from_tracks_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
     # the same number, by hand
     recogniser = load_recogniser("tiny", folder=tmp_path)
     sentences = read_sentences(data, "test")
-    found = [recogniser.greedy(recogniser.log_probabilities(one.tracks, speaker=one.speaker)) for one in sentences]
+    found = [list(recogniser.answer(one.tracks, speaker=one.speaker).greedy) for one in sentences]
     assert answer["wer"] == pytest.approx(word_error_rate([one.glosses for one in sentences], found), abs=1e-6)
     assert evaluated(capsys, "--data", data, "--split", "dev", *options) == answer  # what training holds out
     assert main(["evaluate", "iiga", "--data", str(data), "--split", "other", *map(str, options)]) == 2

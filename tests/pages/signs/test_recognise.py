@@ -47,7 +47,7 @@ def test_a_bundled_clip_is_read(models):
     sample = clip_samples()[0]
     recogniser = load_recogniser(DIGITS, folder=models)
     footage = read_video(sample.path.read_bytes(), size=32, fps=8)
-    expected = recogniser.greedy(recogniser.log_probabilities(footage.frames))
+    expected = recogniser.answer(footage.frames).greedy
     assert "blanks removed: " + (" ".join(f"`{gloss}`" for gloss in expected) or "–") in words(app)
     assert "synthetic sentence of real photos" in words(app)
     assert {"Took", "Parameters"} <= stats(opened(sview="numbers")).keys()
