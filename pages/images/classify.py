@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -17,8 +18,9 @@ from core.vision.preprocessing import PreparedPicture
 from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens, training
 from pages.images.model_choice import model_line, pick_classifier
 from pages.images.picture_source import ChosenPicture
-from pages.shared import controls, faithfulness_view, url_state
+from pages.shared import controls
 from pages.shared.attention_view import attention_view
+from pages.shared.faithfulness_view import draw_faithfulness
 from pages.shared.language import _, number, percent, prose
 
 SEE = "pages/images/see.py"
@@ -71,28 +73,17 @@ def below(
     chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture, rest: PictureAnalysis, hidden: list[int]
 ) -> None:
     """Views of what lies behind the answer, one at a time; `rest` is what is left without the hidden patches."""
-    views = {
-        "ranking": _("All ten kinds"),
-        "hide": _("Fool it"),
-        "tokens": _("Patches to tokens"),
-        "truth": _("Is it telling the truth?"),
-        "training": _("Training run"),
-        "reading": _("How to read this page"),
+    model = analysis.classifier
+    texts = prose("classify_weights", "garment_attention_reading", "classify_reading")
+    views: controls.Views = {
+        "ranking": (_("All ten kinds"), partial(ranking_panel.draw_ranking, analysis, chosen, prepared)),
+        "hide": (_("Fool it"), partial(fool_it.draw_fooling, analysis, rest, hidden)),
+        "tokens": (_("Patches to tokens"), partial(tokens.draw_steps, model, prepared.image)),
+        "truth": (_("Is it telling the truth?"), partial(draw_faithfulness, "vit", card=model.card, unit=_("patches"))),
+        "training": (_("Training run"), partial(training.draw_training, model)),
+        "reading": (_("How to read this page"), partial(st.markdown, texts)),
     }
-    view = url_state.choice(st.segmented_control, _("Below"), views, key=fool_it.INSIDE, required=True)
-    if view == "ranking":
-        ranking_panel.draw_ranking(analysis, chosen, prepared)
-    elif view == "hide":
-        fool_it.draw_fooling(analysis, rest, hidden)
-    elif view == "tokens":
-        tokens.draw_steps(analysis.classifier, prepared.image)
-    elif view == "truth":
-        faithfulness_view.draw_faithfulness("vit", checkpoint=analysis.classifier.card, unit=_("patches"))
-    elif view == "training":
-        training.draw_training(analysis.classifier)
-    else:
-        for text in ("classify_weights", "garment_attention_reading", "classify_reading"):
-            st.markdown(prose(text))
+    controls.below(views, key=fool_it.INSIDE)
     controls.link_to_view(keeps=picture_source.SET)
 
 

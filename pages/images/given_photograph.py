@@ -48,7 +48,7 @@ def _film() -> None:
     """The live camera in the photograph's place, lit by what stands out or by one head; a still of it is looked at."""
     lights = {"salience": _("What stands out"), "head": _("One head")}
     with st.container(horizontal=True, vertical_alignment="bottom", key="see_light"):
-        light = url_state.choice(st.segmented_control, _("Light"), lights, key="camera_light", required=True)
+        light = url_state.choice(st.segmented_control, _("Light"), lights, key="camera_light")
         head = None
         if light == "head":
             layers = {str(one): number(one) for one in range(1, LAYERS + 1)}

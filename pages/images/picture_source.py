@@ -84,7 +84,7 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> C
     with own:
         _take(paste)
         camera_switch.button(st.session_state.get("from") == "camera", _film, key="garments_camera")
-    kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default, required=True)
+    kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default)
     if kind != "gallery":
         url_state.remember("item", None)
     if kind != "photos":

@@ -1,6 +1,7 @@
 """Any photograph: lit by what a network says stands out in it, with its 72 heads, what is like a patch, and the parts of it."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -13,8 +14,9 @@ from core.vision.sight import MEASURE, SeenPicture, pair_scene
 from core.vision.sight_files import SIGHT_CARD, SIGHT_FILES
 from pages.images import cached_sight, given_photograph
 from pages.images.given_photograph import PHOTO, SET
-from pages.shared import controls, erased, faithfulness_view, url_state
+from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view, stage_place
+from pages.shared.faithfulness_view import draw_faithfulness
 from pages.shared.language import _, ngettext, number, percent, prose
 
 SIDES: Final = (224, 336, 448)
@@ -53,7 +55,7 @@ def without(seen: SeenPicture, whole: SeenPicture, hidden: list[int]) -> None:
 def beside(first: Picture) -> None:
     """A second photograph beside the first: what is like the patch that is pressed, in both."""
     names = {name: _(title) for name, title in seen_samples.NAMES.items()}
-    chosen = url_state.choice(st.segmented_control, _("The photograph beside it"), names, key=OTHER, required=True)
+    chosen = url_state.choice(st.segmented_control, _("The photograph beside it"), names, key=OTHER)
     seen = [cached_sight.read(one, SIDES[0]) for one in (first, seen_samples.sample(chosen))]
     attention_view(in_language(pair_scene(*seen)), key="pair")
 
@@ -67,7 +69,7 @@ def body() -> None:
     hidden = [one for one in erased.rubbed_out(RUBBED_OUT, (SIDES[-1] // 14) ** 2 + 1, of=picture.id) if one]
     room = stage_place()
     first = str(cached_sight.FIRST_SIDE)
-    side = int(url_state.choice(st.segmented_control, _("Patches"), patches, key="side", default=first, required=True))
+    side = int(url_state.choice(st.segmented_control, _("Patches"), patches, key="side", default=first))
     whole = cached_sight.read(picture, side)
     hidden = [one for one in hidden if one < len(whole.tokens)]
     seen = cached_sight.read(picture, side, tuple(hidden)) if hidden else whole
@@ -76,19 +78,13 @@ def body() -> None:
         attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
         if hidden:
             without(seen, whole, hidden)
-    views = {
-        "none": _("Nothing more"),
-        "pair": _("Two photographs"),
-        "truth": _("Is it telling the truth?"),
-        "reading": _("How to read this page"),
+    views: controls.Views = {
+        "none": (_("Nothing more"), lambda: None),
+        "pair": (_("Two photographs"), partial(beside, picture)),
+        "truth": (_("Is it telling the truth?"), partial(draw_faithfulness, "sight", card=SIGHT_CARD, unit=_("patches"))),
+        "reading": (_("How to read this page"), partial(st.markdown, prose("see_reading"))),
     }
-    view = url_state.choice(st.segmented_control, _("Below"), views, key="seen_below", required=True)
-    if view == "reading":
-        st.markdown(prose("see_reading"))
-    elif view == "pair":
-        beside(picture)
-    elif view == "truth":
-        faithfulness_view.draw_faithfulness("sight", checkpoint=SIGHT_CARD, unit=_("patches"))
+    controls.below(views, key="seen_below")
     if same := {name: st.query_params[name] for name in (SET, PHOTO) if name in st.query_params}:
         query = {"from": "upload", **same} if SET in same else same
         st.page_link("pages/images/classify.py", label=_("Is it a garment?"), icon=":material/checkroom:", query_params=query)

@@ -203,7 +203,7 @@ def draw_steps(classifier: Classifier, image: Bytes) -> None:
         "classes": (_("5. Classes"), classes),
     }
     titles = {code: title for code, (title, _draw) in names.items()}
-    stage = url_state.choice(st.segmented_control, _("Step"), titles, key="stage", required=True)
+    stage = url_state.choice(st.segmented_control, _("Step"), titles, key="stage")
     left, right = st.columns([2, 5])
     with left:
         place = _place(classifier, image, with_head=stage == "layer")

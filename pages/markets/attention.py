@@ -15,9 +15,10 @@ from pages.markets import attention_inputs, attention_scene, attention_window, c
 from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import WindowAnswer
 from pages.markets.class_names import class_names, unknown_market
-from pages.shared import controls, erased, faithfulness_view, url_state
+from pages.shared import controls, erased
 from pages.shared.attention_view import attention_view, stage_place
 from pages.shared.erased import ErasedAnswer
+from pages.shared.faithfulness_view import draw_faithfulness, method_names
 from pages.shared.language import _, prose
 from pages.shared.load_ahead import load_ahead
 
@@ -44,7 +45,7 @@ def change(window: FrozenWindow, whole: WindowAnswer, rest: WindowAnswer, head: 
         after=names[CLASSES[rest.likeliest[head]]],
         shares=(float(whole.probabilities[head][called]), float(rest.probabilities[head][called])),
         instead=_("In place of what is rubbed out the model reads every input's mean over this window."),
-        orders=faithfulness_view.method_names(),
+        orders=method_names(),
     )
 
 
@@ -76,15 +77,13 @@ def draw(source: WindowSource) -> None:
         if hidden:
             without.draw(partial(needed, window, answered, explained.head))
     unknown_market(answered.entry, window.predictor)
-    views = {"reading": _("How to read this page"), "inputs": _("Inputs one by one"), "truth": _("Is it telling the truth?")}
-    view = url_state.choice(st.segmented_control, _("Below"), views, key="view", required=True)
-    if view == "inputs":
-        attention_inputs.details(window, answered, explained)
-    elif view == "truth":
-        faithfulness_view.draw_faithfulness("tlob", checkpoint=answered.predictor.card, unit=_("moments"))
-    else:
-        st.markdown(prose("attention_weights"))
-        st.markdown(prose("attention_reading"))
+    card = answered.predictor.card
+    views: controls.Views = {
+        "reading": (_("How to read this page"), partial(st.markdown, prose("attention_weights", "attention_reading"))),
+        "inputs": (_("Inputs one by one"), partial(attention_inputs.details, window, answered, explained)),
+        "truth": (_("Is it telling the truth?"), partial(draw_faithfulness, "tlob", card=card, unit=_("moments"))),
+    }
+    controls.below(views, key="view")
     note = _("Whoever has this link can open it while the app runs: of each visitor the newest few.")
     controls.link_to_view(note if source.kind == "frozen" else "")
 

@@ -40,7 +40,7 @@ def pick(answer: WindowAnswer) -> Explained:
     labels = {"forward": _("Forward"), "smoothed": _("Smoothed (the paper's)")}  # D24
     present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
     with st.container(horizontal=True, vertical_alignment="bottom", key="attention_explained"):
-        kind = cast(LabelKind, url_state.choice(st.segmented_control, _("Label"), present, key="label", required=True))
+        kind = cast(LabelKind, url_state.choice(st.segmented_control, _("Label"), present, key="label"))
         steps = {str(horizon): horizon_name(horizon) for name, horizon in predictor.heads if name == kind}
         horizon = int(url_state.choice(st.selectbox, _("Horizon"), steps, key="h", width=120))
         head = predictor.head(kind, horizon)
@@ -71,7 +71,7 @@ def details(window: FrozenWindow, answer: WindowAnswer, explained: Explained) ->
 def pick_class(likeliest: int) -> int:
     """A picker of the class to explain: the likeliest, or another."""
     classes = {LIKELIEST: _("The likeliest")} | class_names()
-    label = url_state.choice(st.segmented_control, _("Class to explain"), classes, key="class", required=True)
+    label = url_state.choice(st.segmented_control, _("Class to explain"), classes, key="class")
     return likeliest if label == LIKELIEST else CLASSES.index(label)
 
 

@@ -47,7 +47,7 @@ def pick_source() -> WindowSource | None:
         st.query_params["window"] = "frozen"  # a link that names no more than the window
     kinds = {"recording": _("Recording"), "frozen": _("Frozen")}
     with st.popover(_("Window and model"), icon=":material/tune:"):
-        kind = url_state.choice(st.segmented_control, _("Window from"), kinds, key="window", required=True)
+        kind = url_state.choice(st.segmented_control, _("Window from"), kinds, key="window")
         if kind != "frozen":
             url_state.remember("frozen", None)
         picked = (recorded_choice.pick_one(), "") if kind == "recording" else _pick_frozen()

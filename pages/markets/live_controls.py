@@ -81,7 +81,7 @@ def pick_source(*, first: str | None = None) -> MarketSource | None:
         first: name of the recording that opens where the link names none.
     """
     kinds = {"recording": _("Recording"), "live": _("Live exchange"), "simulated": _("simulated").capitalize()}
-    kind = url_state.choice(st.segmented_control, _("Source"), kinds, key="source", required=True, width="stretch")
+    kind = url_state.choice(st.segmented_control, _("Source"), kinds, key="source", width="stretch")
     with st.container():
         if kind == "live":
             return _pick_live()

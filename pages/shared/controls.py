@@ -29,6 +29,8 @@ SOON_S: Final = 0.5
 """Seconds before a bar is drawn: as many as Streamlit waits with a spinner."""
 
 T = TypeVar("T")
+Views = Mapping[str, tuple[str, Callable[[], object]]]
+"""Each a title and what draws it."""
 
 
 def apply_frame() -> None:
@@ -110,6 +112,12 @@ def own_text(label: str, *, key: str, samples: Mapping[str, str], most: int) -> 
         written = url_state.text(label, key=key, default=first, max_chars=most, label_visibility="collapsed", placeholder=label)
         cut_link(key)
     return written
+
+
+def below(views: Views, *, key: str) -> None:
+    """Of the views of what lies behind a page's stage the one that the reader chooses."""
+    titles = {code: title for code, (title, _draw) in views.items()}
+    views[url_state.choice(st.segmented_control, _("Below"), titles, key=key)][1]()
 
 
 def restore_remedy() -> str:

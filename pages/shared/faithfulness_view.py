@@ -26,17 +26,17 @@ def method_names() -> dict[str, str]:
     }
 
 
-def draw_faithfulness(model: str, *, checkpoint: dict[str, Any], unit: str) -> None:
+def draw_faithfulness(model: str, *, card: dict[str, Any], unit: str) -> None:
     """The view.
 
     Args:
         model: "tlob", "vit", "iiga" or "sight"; chooses the text on what is deleted.
-        checkpoint: the model's card.
+        card: the model's.
         unit: translated name of the parts: "patches", "moments", "frames".
     """
     st.markdown(prose("truth"))
     st.markdown(prose(f"truth_{model}"))
-    finding = _finding(checkpoint)
+    finding = _finding(card)
     if finding is None:
         return
     left, right = st.columns(2)

@@ -198,13 +198,13 @@ def _regions(text: str, language: str) -> str:
     return re.sub(numbers_in_text, lambda match: match[0].translate(marks), text)
 
 
-def prose(name: str) -> str:
-    """A Markdown text of `assets/text/<language>/<name>.md`.
+def prose(*names: str) -> str:
+    """The Markdown texts of `assets/text/<language>/<name>.md`, one below the other.
 
     Raises:
         FileNotFoundError: where that language lacks it (a test holds the folders equal).
     """
-    return _prose(name, regional())
+    return "\n\n".join(_prose(name, regional()) for name in names)
 
 
 @cache

@@ -91,9 +91,7 @@ def _choices(film: Any) -> ClipRequest:
         "tracks": _("Tracked ASL sentence"),
         CAMERA: _("Camera"),
     }
-    source = url_state.choice(
-        st.segmented_control, _("Clip from"), sources, key=SOURCE, required=True, on_change=clip_source.forget_clip
-    )
+    source = url_state.choice(st.segmented_control, _("Clip from"), sources, key=SOURCE, on_change=clip_source.forget_clip)
     if source == CAMERA:
         return ClipRequest(source=source)
     recogniser = _pick_model("tracks" if source == "tracks" else "frames", own_film=source == "video")

@@ -142,7 +142,7 @@ def settings() -> None:
     """Ask what is read of a visitor's file."""
     fits = {"crop": _("The middle square"), "pad": _("All of it, with black borders")}
     url_state.number_input(_("Start at (seconds)"), 0.0, 86_400.0, key=START, default=0.0, step=1.0)
-    url_state.choice(st.segmented_control, _("Of the picture"), fits, key=FIT, required=True)
+    url_state.choice(st.segmented_control, _("Of the picture"), fits, key=FIT)
     st.caption(_("A file stays in this app's memory and goes nowhere else; its clip is opened by whoever has the link."))
 
 

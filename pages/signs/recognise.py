@@ -1,6 +1,7 @@
 """Signs: a clip on the stage, lit by what counted for each gloss, or the camera in its place; what lies behind on a press."""
 
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from core.signs.vocabulary import in_order
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view, stage_place
 from pages.shared.erased import ErasedAnswer
+from pages.shared.faithfulness_view import draw_faithfulness
 from pages.shared.language import _, duration, number, percent, prose
 from pages.signs import (
     cached_results,
@@ -133,18 +135,13 @@ def below(recogniser: Recogniser, clip: Clip | None, recognition: Recognition | 
     if clip is None or recognition is None:
         reading(recogniser)
         return
-    views = {
-        "reading": _("How to read this page"),
-        "time": _("Probabilities through time"),
-        "truth": _("Is it telling the truth?"),
-        "numbers": _("Numbers"),
+    views: controls.Views = {
+        "reading": (_("How to read this page"), partial(reading, recogniser)),
+        "time": (_("Probabilities through time"), partial(recognise_details.through_time, recogniser, clip, recognition)),
+        "truth": (_("Is it telling the truth?"), partial(draw_faithfulness, "iiga", card=recogniser.card, unit=_("frames"))),
+        "numbers": (_("Numbers"), partial(recognise_details.numbers, recogniser, clip, recognition)),
     }
-    view = url_state.choice(st.segmented_control, _("Below"), views, key="sview", required=True)
-    if view == "reading":
-        reading(recogniser)
-    else:
-        details = {"time": recognise_details.through_time, "truth": recognise_details.truth, "numbers": recognise_details.numbers}
-        details[view](recogniser, clip, recognition)
+    controls.below(views, key="sview")
     controls.link_to_view(keeps=clip_source.FILE)
 
 
@@ -171,7 +168,7 @@ def camera() -> None:
     picture, copied = st.columns([1.7, 1])
     with copied, st.container(key="signs_copied"):
         modes = {"read": _("Read my signs"), "ask": _("Show me a …")}
-        mode = url_state.choice(st.segmented_control, _("What the camera does"), modes, key="mode", required=True)
+        mode = url_state.choice(st.segmented_control, _("What the camera does"), modes, key="mode")
         st.caption(_("All {count} signs that it knows, as in a mirror").format(count=len(signs)))
         sign_strip.draw_sign_strip(signs)
     with picture, st.container(key="signs_stage"):

@@ -1,4 +1,4 @@
-"""Below the stage, on a press: probabilities through time, the truth of the reading, and its numbers."""
+"""Below the stage, on a press: probabilities through time, and the reading's numbers."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from core.figures import signs as figures
 from core.signs import ctc_lab
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
-from pages.shared import controls, faithfulness_view
+from pages.shared import controls
 from pages.shared.language import _, duration, number, percent, size
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -38,11 +38,6 @@ def through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) -
             merged=" ".join(f"`{name}`" for name in merged), sentence=" ".join(f"`{name}`" for name in sentence) or "–"
         )
     )
-
-
-def truth(recogniser: Recogniser, _clip: Clip, _recognition: Recognition) -> None:
-    """Frames deleted one after another: which measure knows what a gloss rests on."""
-    faithfulness_view.draw_faithfulness("iiga", checkpoint=recogniser.card, unit=_("frames"))
 
 
 def numbers(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:

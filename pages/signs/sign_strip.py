@@ -15,8 +15,8 @@ from pages.shared.language import _
 def _picture(gloss: str) -> str:
     """Address of the photograph of a sign that is held, or of the drawing of one that moves; empty where there is neither."""
     example = examples.examples().get(gloss)
-    moves = example is not None and len(example.film) > 0
-    shown = figures.moving_svg(example.film).encode() if moves else examples.photograph(gloss)
+    moving = example is not None and len(example.film) > 0 and figures.moving_svg(example.film).encode()
+    shown = moving or examples.photograph(gloss)
     return data_url(shown) if shown else ""
 
 
