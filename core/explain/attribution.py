@@ -79,7 +79,6 @@ def integrated_gradients(
     inputs: Tensor,
     baseline: Tensor,
     *,
-    batch: int = 64,
     max_nodes: int = MAX_NODES,
 ) -> Attribution:
     """Integrate the gradient along the straight line from the baseline to the input.
@@ -90,7 +89,7 @@ def integrated_gradients(
     Args:
         function: the number to explain; must treat each row of its batch independently.
         inputs: one input, without a batch axis. baseline: the same shape.
-        batch: inputs per call of the function. max_nodes: number of gradients after which no piece is cut any more.
+        max_nodes: number of gradients after which no piece is cut any more.
 
     Raises:
         ValueError: where the baseline has another shape. GradientError: where a gradient is not finite.
@@ -99,7 +98,7 @@ def integrated_gradients(
         raise ValueError(
             f"a baseline of shape {tuple(baseline.shape)} does not fit an input of {tuple(inputs.shape)}: both must be alike"
         )
-    line = _Line(function, inputs, baseline, batch)
+    line = _Line(function, inputs, baseline)
     difference = line.value(1.0) - line.value(0.0)
     pieces = line.integrate(list(pairwise(PIECES)))
     used = NODES * len(pieces)
@@ -138,8 +137,8 @@ class _Piece:
 class _Line:
     """The straight line from a baseline, at 0, to an input, at 1."""
 
-    def __init__(self, function: ScalarFunction, inputs: Tensor, baseline: Tensor, batch: int) -> None:
-        self._function, self._baseline, self._way, self._batch = function, baseline, inputs - baseline, batch
+    def __init__(self, function: ScalarFunction, inputs: Tensor, baseline: Tensor) -> None:
+        self._function, self._baseline, self._way = function, baseline, inputs - baseline
         self._known: dict[float, float] = {}
 
     def value(self, share: float) -> float:
@@ -155,7 +154,7 @@ class _Line:
         lows, highs = np.array(stretches).T
         shares = lows[:, None] + np.outer(highs - lows, (nodes + 1) / 2)
         at = torch.tensor(shares.ravel(), dtype=like.dtype, device=like.device).reshape(-1, *[1] * like.ndim)
-        gradients = torch.cat([self._gradients(some) for some in at.split(self._batch)]).reshape(len(stretches), NODES, -1)
+        gradients = self._gradients(at).reshape(len(stretches), NODES, -1)
         summed = torch.einsum("n,snf->sf", torch.tensor(weights / 2, dtype=like.dtype, device=like.device), gradients)
         attributed = [(high - low) * like * one.reshape(like.shape) for (low, high), one in zip(stretches, summed, strict=True)]
         return [

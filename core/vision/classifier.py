@@ -58,19 +58,6 @@ class Answers:
     strangeness: NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PhotographScores:
-    """A checkpoint on photographs that people took of garments (D30).
-
-    Attributes:
-        samples: photographs of the ten kinds. accuracy, flagged: shares of these.
-    """
-
-    samples: int
-    accuracy: float
-    flagged: float
-
-
 class Classifier:
     """One checkpoint in memory. Safe to call from several threads: nothing in it changes after loading.
 
@@ -84,7 +71,8 @@ class Classifier:
         threshold: strangeness above which an image is flagged as unlike a garment.
         none_slope: how fast the odds of "none of these" grow with strangeness; they are even at the threshold.
         known_share: of the data set's validation images that stay under it; far fewer photographs of garments do.
-        photographs: how the checkpoint did on such photographs; None where its card does not say.
+        photographs: how the checkpoint did on photographs that people took of garments (D30): how many `samples` of the ten
+            kinds, and which shares of these were `accuracy` and `flagged`; None where its card does not say.
         benchmark: share of Fashion-MNIST's test images that it is right on, of its validation images where these were not read;
             None where its card does not say.
         manner: how a picture is prepared for it where nobody chooses otherwise.
@@ -112,10 +100,9 @@ class Classifier:
             benchmark = card["metrics"].get("test") or card["metrics"].get("validation") or {}
             unmeasured = self.manner == "photograph" or "accuracy" not in benchmark
             self.benchmark = None if unmeasured else float(benchmark["accuracy"])
-            self.photographs: PhotographScores | None = None
-            if (seen := card["metrics"].get("photographs")) is not None:  # as `python -m core evaluate vit` prints it
-                accuracy, flagged = float(seen["accuracy"]), float(seen["flagged"])
-                self.photographs = PhotographScores(samples=int(seen["samples"]), accuracy=accuracy, flagged=flagged)
+            seen = card["metrics"].get("photographs")  # as `python -m core evaluate vit` prints it
+            told = ("samples", "accuracy", "flagged")
+            self.photographs = None if seen is None else {name: float(seen[name]) for name in told}
         self.placement = Placement(checkpoints.build_model(checkpoint, kind))
 
     @property

@@ -14,6 +14,8 @@ Floats = npt.NDArray[np.float64]
 
 SAME: Final = 2
 """Levels by which a conversion from sRGB to itself may differ, by rounding."""
+PROBE: Final = np.stack(np.meshgrid(*[np.arange(0, 256, 17, dtype=np.uint8)] * 3), axis=-1).reshape(64, 64, 3)
+"""Colours by which that is seen."""
 LONGEST_NAME: Final = 60
 D65: Final = (0.3127, 0.3290)
 SRGB: Final = ((0.64, 0.33), (0.30, 0.60), (0.15, 0.06))
@@ -61,10 +63,7 @@ def from_lab(image: Image.Image) -> Image.Image:
 
 
 def _changes_nothing(transform: ImageCms.ImageCmsTransform, mode: str) -> bool:
-    steps = np.arange(0, 256, 17, dtype=np.uint8)
-    probe = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(64, 64, 3)
-    if mode == "L":
-        probe = np.repeat(probe[..., :1], 3, axis=-1)
+    probe = np.repeat(PROBE[..., :1], 3, axis=-1) if mode == "L" else PROBE
     converted = ImageCms.applyTransform(Image.fromarray(probe[..., 0] if mode == "L" else probe), transform)
     return bool(np.abs(np.asarray(converted).astype(int) - probe).max() <= SAME)
 
@@ -99,9 +98,7 @@ def _converted(
         matrix = np.linalg.inv(_to_d50(*SRGB, D65)) @ _to_d50(*chromaticities)
     except (np.linalg.LinAlgError, ZeroDivisionError, TypeError):
         return rgb, ""
-    steps = np.arange(0, 256, 17, dtype=np.uint8)
-    probe = np.stack(np.meshgrid(steps, steps, steps), axis=-1)
-    if np.abs(_encoded(light[probe] @ matrix.T).astype(int) - probe).max() <= SAME:
+    if np.abs(_encoded(light[PROBE] @ matrix.T).astype(int) - PROBE).max() <= SAME:
         return rgb, ""
     return _encoded(light[rgb] @ matrix.T), name
 

@@ -4,9 +4,9 @@ import streamlit as st
 
 from core.vision import seen_samples
 from core.vision.gallery import photograph_gallery
-from core.vision.pictures import STORE, Picture, PictureError
+from core.vision.pictures import Picture, PictureError
 from pages.images import cached_results, live_camera, picture_source
-from pages.shared import brought, camera_switch, controls, permissions, url_state
+from pages.shared import brought, camera_switch, controls, url_state
 from pages.shared.browser_component import clipboard
 from pages.shared.language import _, number
 
@@ -58,7 +58,7 @@ def _film() -> None:
     with st.container(key="see_stage"):
         data = live_camera.sight_camera(head, key="see_live", start=camera_switch.begins(FILMING))
     if data is not None:
-        _use(**{SET: STORE.keep(brought.picture(data, _("Photograph")), permissions.visitor().holder)})
+        _use(**{SET: brought.kept_picture(data, _("Photograph"))})
         st.rerun()
 
 
@@ -88,6 +88,6 @@ def _take(data: bytes | None) -> None:
         return
     name = _("Your picture")
     try:
-        _use(**{SET: STORE.keep(brought.picture(data, name), permissions.visitor().holder)})
+        _use(**{SET: brought.kept_picture(data, name)})
     except PictureError as error:
         st.session_state[REFUSED] = picture_source.refusal_of(name, error)

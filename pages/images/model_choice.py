@@ -36,7 +36,7 @@ def pick_classifier(picture: Picture) -> Classifier:
     classifier = cached_results.classifier_of(chosen if chosen in names else model_for(picture, names))
     load_ahead(cached_results.ready, names)
     if classifier.photographs is not None and classifier.benchmark is not None:
-        real, count = percent(classifier.photographs.accuracy), number(classifier.photographs.samples)
+        real, count = percent(classifier.photographs["accuracy"]), number(classifier.photographs["samples"])
         sentence = _("It is right on {real} of {count} real photographs, and on {share} of the benchmark's images.")
         st.caption(sentence.format(real=real, count=count, share=percent(classifier.benchmark)))
     return classifier

@@ -17,7 +17,7 @@ from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import STORE, Picture, PictureError
 from pages.images import cached_results, live_camera, preparation, sample_pictures
-from pages.shared import brought, camera_switch, controls, permissions, upload_caps, url_state
+from pages.shared import brought, camera_switch, controls, upload_caps, url_state
 from pages.shared.browser_component import clipboard, sent_picture
 from pages.shared.language import _, number
 
@@ -172,7 +172,7 @@ def _take(paste: DeltaGenerator) -> None:
     kept = refused = None
     if data is not None:
         try:
-            kept = _keep(brought.picture(data, name))
+            kept = brought.kept_picture(data, name)
         except PictureError as error:
             refused = refusal_of(name, error)
     state[OWN] = kept
@@ -198,7 +198,7 @@ def _still() -> None:
     start = bool(st.session_state.pop(STARTED, False))
     data = live_camera.sight_camera(key="classify_camera", on_still=_forget_box, start=start)
     if data is not None:
-        st.session_state[STILL] = _keep(brought.picture(data, _("Photograph")))
+        st.session_state[STILL] = brought.kept_picture(data, _("Photograph"))
         st.rerun()
 
 
@@ -211,11 +211,6 @@ def _touch(kind: str) -> None:
 def _forget_box() -> None:
     """Leave the crop to the model again where a box was drawn: it was drawn on another picture."""
     preparation.choose(**preparation.NO_BOX)
-
-
-def _keep(picture: Picture) -> str:
-    """The id of this visitor's picture, which is kept for its link."""
-    return STORE.keep(picture, permissions.visitor().holder)
 
 
 def _own_picture() -> ChosenPicture | None:

@@ -109,7 +109,7 @@ def doubt(analysis: PictureAnalysis) -> str:
         )
     if classifier.photographs is not None:
         sentence += " " + _("Of {count} photographs that people took of garments, {share} are over it too.").format(
-            count=number(classifier.photographs.samples), share=percent(classifier.photographs.flagged, 0)
+            count=number(classifier.photographs["samples"]), share=percent(classifier.photographs["flagged"], 0)
         )
     return sentence
 

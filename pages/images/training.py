@@ -27,8 +27,8 @@ def draw_training(classifier: Classifier) -> None:
         stats.append(Stat(name=_("Test accuracy"), value=percent(test["accuracy"], 2), note=_("on images that chose nothing")))
     if (photographs := classifier.photographs) is not None:
         note = _("{n} that people took of garments; {share} flagged")
-        note = note.format(n=number(photographs.samples), share=percent(photographs.flagged, 0))
-        stats.append(Stat(name=_("Photographs: accuracy"), value=percent(photographs.accuracy, 1), note=note))
+        note = note.format(n=number(photographs["samples"]), share=percent(photographs["flagged"], 0))
+        stats.append(Stat(name=_("Photographs: accuracy"), value=percent(photographs["accuracy"], 1), note=note))
     gap = _("{points} points less than on training images, after {n} epochs").format(
         points=number(100 * last["gap"], 2), n=number(len(report.epochs))
     )

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.service import decoding
 from core.signs.video import Footage
-from core.vision.pictures import Picture
+from core.vision.pictures import STORE, Picture
 from core.workers import Report
 from pages.shared import permissions
 from pages.shared.language import _, number
@@ -22,6 +22,15 @@ def picture(data: bytes, name: str) -> Picture:
     """
     with _turn() as say_place:
         return decoding.picture(permissions.visitor(), data, name=name, report=say_place)
+
+
+def kept_picture(data: bytes, name: str) -> str:
+    """The id of a file's picture, which is kept for its link.
+
+    Raises:
+        PictureError: as `picture`.
+    """
+    return STORE.keep(picture(data, name), permissions.visitor().holder)
 
 
 def film(data: bytes, *, on_frame: Callable[[int], None], **options: Any) -> Footage:

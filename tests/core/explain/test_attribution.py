@@ -61,7 +61,7 @@ def test_against_captum():
 
     x, base = torch.tensor([0.9, -0.4, 0.7], dtype=torch.float64), torch.tensor([0.1, 0.3, -0.2], dtype=torch.float64)
     wanted = IntegratedGradients(steep).attribute(x[None], base[None], n_steps=64, method="gausslegendre")[0]
-    found = integrated_gradients(steep, x, base, batch=5)
+    found = integrated_gradients(steep, x, base)
     np.testing.assert_allclose(found.values, wanted.detach().numpy(), atol=1e-4)
 
 
