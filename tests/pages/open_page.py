@@ -1,6 +1,7 @@
 """Opens a page in Streamlit's own test runner, as a link would, and reads its words."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -11,9 +12,10 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 """Streamlit's test runner reads the metadata of all installed packages for each page that it opens: a third of a page's time."""
 
 
-def open_page(page: Path, **query: str) -> AppTest:
-    """The page as a link with these parameters opens it."""
-    app = AppTest.from_file(str(page), default_timeout=120)
+def open_page(page: Path | Callable[[], None], context: dict[str, str | None] | None = None, **query: str) -> AppTest:
+    """The page, a file's or a function's, as a link with these parameters opens it; `context` is the browser's, of st.context."""
+    app = AppTest.from_file(str(page), default_timeout=120) if isinstance(page, Path) else AppTest.from_function(page)
+    app.context = context or app.context
     app.query_params.update(query)
     return ran(app)
 

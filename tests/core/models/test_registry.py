@@ -10,7 +10,7 @@ from core.checkpoints import CheckpointError
 from core.models import MODELS
 from core.models.config import AttentionConfig
 from core.models.dinov2 import DINOv2Config
-from core.models.iiga import IIGA, IIGAConfig
+from core.models.iiga import IIGAConfig
 from core.models.minilm import MiniLMConfig
 from core.models.tlob import TLOB, TLOBConfig
 from core.models.transformer import TransformerConfig
@@ -74,10 +74,3 @@ def test_another_model_or_config_is_refused_in_a_sentence(tmp_path: Path, entrie
     with pytest.raises(CheckpointError, match=sentence) as caught:
         checkpoints.build_model(saved(tmp_path, **entries), ViT)
     assert "\n" not in str(caught.value)
-
-
-def test_frames_without_padding_need_no_lengths() -> None:
-    model = IIGA(SMALL[3]).eval()  # type: ignore[arg-type]
-    frames = torch.randint(0, 256, (2, 3, 32, 32, 3), dtype=torch.uint8)
-    with torch.no_grad():
-        torch.testing.assert_close(model(frames), model(frames, torch.tensor([3, 3])), rtol=1e-5, atol=1e-5)

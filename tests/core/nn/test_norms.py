@@ -6,23 +6,15 @@ import torch
 
 from core.lecture.norms import bi_norm
 from core.nn import BiN
+from tests.core.models.numpy_tlob import bin_norm
 
 EPSILON = 1e-5
 
 
 def bin_by_hand(x: np.ndarray, layer: BiN, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """0.5 batch norm by the statistics given + 0.5 instance norm by each window's own; x (batch, channels, length)."""
-    gains = {name: value.detach().double().numpy() for name, value in layer.named_parameters()}
-    batch = (x - mean[:, None]) / np.sqrt(variance[:, None] + EPSILON)
-    batch = batch * gains["batch_norm.weight"][:, None] + gains["batch_norm.bias"][:, None]
-    instance = np.empty_like(x)
-    for window in range(x.shape[0]):
-        for channel in range(x.shape[1]):
-            values = x[window, channel]
-            spread = np.sqrt(((values - values.mean()) ** 2).mean() + EPSILON)
-            gain, bias = gains["instance_norm.weight"][channel], gains["instance_norm.bias"][channel]
-            instance[window, channel] = (values - values.mean()) / spread * gain + bias
-    return 0.5 * batch + 0.5 * instance
+    w = {f"bin_norm.{name}": value.detach().double().numpy() for name, value in layer.named_parameters()}
+    return bin_norm(w | {"bin_norm.batch_norm.running_mean": mean, "bin_norm.batch_norm.running_var": variance}, x)
 
 
 def random_layer(channels: int) -> BiN:

@@ -30,12 +30,7 @@ def page() -> None:
 
 
 def run(locale: str = "en-US", **query: str) -> AppTest:
-    app = AppTest.from_function(page)
-    app.context = {"locale": locale}
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
+    return open_page(page, {"locale": locale}, **query)
 
 
 def test_every_dial_keeps_its_value_while_another_is_shown() -> None:

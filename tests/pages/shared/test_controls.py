@@ -3,9 +3,9 @@
 from io import BytesIO, StringIO
 
 import pandas as pd
-from streamlit.testing.v1 import AppTest
 
 from pages.shared import controls
+from tests.pages.open_page import open_page
 
 
 def page() -> None:
@@ -25,31 +25,23 @@ def page() -> None:
     st.text(f"presenting {controls.presenting()}")
 
 
-def run(query: dict[str, str]) -> AppTest:
-    app = AppTest.from_function(page)
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception
-    return app
-
-
 def test_presentation_mode_lives_in_the_url() -> None:
-    app = run({})
+    app = open_page(page)
     assert app.text[0].value == "presenting False"
     app.toggle[0].set_value(True).run()
     assert app.text[0].value == "presenting True"
-    assert run({"present": "true"}).text[0].value == "presenting True"
+    assert open_page(page, present="true").text[0].value == "presenting True"
 
 
 def test_sentences_are_shown_as_given() -> None:
-    app = run({})
+    app = open_page(page)
     assert app.error[0].value == "The file is empty. Choose another one."
     assert app.warning[0].value == "The book is old." and app.info[0].value == "Loading."
     assert app.title[0].value == "Title" and app.markdown[0].value == "What it is for."
 
 
 def test_a_button_for_each_format() -> None:
-    labels = [button.label for button in run({}).get("download_button")]
+    labels = [button.label for button in open_page(page).get("download_button")]
     assert labels == ["Calls (CSV)", "Calls (Parquet)", "Picture"]
 
 
@@ -77,4 +69,4 @@ def failing() -> None:
 
 
 def test_an_error_of_the_system_shows_no_path() -> None:
-    assert AppTest.from_function(failing).run().error[0].value == "File name too long. Choose a shorter name."
+    assert open_page(failing).error[0].value == "File name too long. Choose a shorter name."

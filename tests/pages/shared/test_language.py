@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core.messages import Refusal, compose
 from pages.shared import language
 from scripts.refusals import refusals
+from tests.pages.open_page import open_page
 
 ROOT = language.ASSETS.parent
 TRANSLATED = [code for code in language.LANGUAGES if code != language.SOURCE]
@@ -39,13 +40,8 @@ def page() -> None:
     st.text(language.number(1234567.891, 2))
 
 
-def run(locale: str | None, query: dict[str, str] | None = None) -> AppTest:
-    app = AppTest.from_function(page)
-    app.context = {"locale": locale}
-    app.query_params.update(query or {})
-    app.run()
-    assert not app.exception
-    return app
+def run(locale: str | None, **query: str) -> AppTest:
+    return open_page(page, {"locale": locale}, **query)
 
 
 @pytest.mark.parametrize(("locale", "query", "word"), [
@@ -59,7 +55,7 @@ def run(locale: str | None, query: dict[str, str] | None = None) -> AppTest:
     ("es-ES", {"lang": "xx"}, "Memoria"),
 ])  # fmt: skip
 def test_link_then_browser_then_english(locale: str | None, query: dict[str, str], word: str) -> None:
-    assert run(locale, query).text[0].value == word
+    assert run(locale, **query).text[0].value == word
 
 
 def test_the_switch_overrides_the_browser_and_lives_in_the_url() -> None:
@@ -82,7 +78,7 @@ def test_the_switch_overrides_the_browser_and_lives_in_the_url() -> None:
 ])  # fmt: skip
 def test_numbers_follow_the_region_where_it_speaks_the_language(locale: str, query: dict[str, str], written: str) -> None:
     """As CLDR has it: points for decimals in Peru and Latin America at large, commas in Spain and Argentina."""
-    assert run(locale, query).text[2].value == written
+    assert run(locale, **query).text[2].value == written
 
 
 def test_a_translations_own_numbers_have_the_regions_marks() -> None:
@@ -350,10 +346,6 @@ def failing_page() -> None:
 
 @pytest.mark.parametrize(("query", "number"), [({}, "2.5 s"), ({"lang": "es"}, "2,5 s")])
 def test_an_error_of_core_is_told_in_the_readers_language(query: dict[str, str], number: str) -> None:
-    app = AppTest.from_function(failing_page)
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception
-    text = app.error[0].value
+    text = open_page(failing_page, **query).error[0].value
     assert number in text and "a.json" in text and text[0].isupper() and text.endswith(".")
     assert ("not valid" in text) is (not query) and ("the video" in text) is (not query)

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 from core.service.access import OPEN_VARIABLE, PROXY_SEEN, USERS_VARIABLE, Action, Role, Visitor
 from pages.shared import permissions, streamlit_private
 from tests.core.service.test_access import AT_HOME, CLOSED_TO_STRANGERS
+from tests.pages.open_page import open_page
 
 REAL = permissions.visitor
 
@@ -39,8 +40,7 @@ def page() -> None:
 
 def opened() -> tuple[set[Action], AppTest]:
     """Actions that the page has open."""
-    app = AppTest.from_function(page).run()
-    assert not app.exception
+    app = open_page(page)
     return {action for action in Action if f"{action}: True" in [one.value for one in app.text]}, app
 
 
@@ -102,5 +102,5 @@ def test_whose_tab_it_is_comes_from_the_run() -> None:
 
         st.text(str(permissions.visitor().id == get_script_run_ctx().session_id))
 
-    assert AppTest.from_function(whose).run().text[0].value == "True"
+    assert open_page(whose).text[0].value == "True"
     assert REAL() == Visitor(id="nobody", role=Role.OPERATOR, address="127.0.0.1")

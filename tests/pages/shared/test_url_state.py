@@ -1,12 +1,9 @@
 """A page's choices and the URL, by Streamlit's own test runner."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.shared.url_state import real_number, whole_number
+from tests.pages.open_page import open_page, ran
 
 
 def page() -> None:
@@ -21,72 +18,61 @@ def page() -> None:
         st.text(f"{source} {speed}")
 
 
-def run(query: dict[str, Any] | None = None, shows: Callable[[], None] = page) -> AppTest:
-    app = AppTest.from_function(shows)
-    app.query_params.update(query or {})
-    return app.run()
-
-
-def shown(app: AppTest) -> str:
-    assert not app.exception
-    return str(app.text[0].value)
-
-
 @pytest.mark.parametrize(("link", "chosen", "kept"), [
     ({}, "replay 2", {}),
     ({"source": "live", "speed": "1"}, "live 1", {"source": "live", "speed": "1"}),
     ({"source": "<script>", "speed": "9"}, "replay 2", {}),
 ])  # fmt: skip
 def test_a_link_sets_the_choices_and_defaults_stay_out_of_it(link: dict[str, str], chosen: str, kept: dict[str, str]) -> None:
-    app = run(link)
-    assert shown(app) == chosen and app.query_params == kept
+    app = open_page(page, **link)
+    assert app.text[0].value == chosen and app.query_params == kept
 
 
 def test_a_choice_goes_into_the_url_as_a_code_and_back_out() -> None:
-    app = run()
+    app = open_page(page)
     app.selectbox[0].set_value("live").run()
-    assert shown(app) == "live 2" and app.query_params == {"source": "live"}
+    assert app.text[0].value == "live 2" and app.query_params == {"source": "live"}
     app.selectbox[0].set_value("replay").run()
-    assert shown(app) == "replay 2" and app.query_params == {}
+    assert app.text[0].value == "replay 2" and app.query_params == {}
 
 
 def test_the_choice_outlives_a_change_of_language() -> None:
-    app = run({"source": "live"})
+    app = open_page(page, source="live")
     app.session_state["labels"] = {"replay": "Grabación", "live": "En vivo"}
     app.run()
-    assert shown(app) == "live 2" and app.selectbox[0].options == ["Grabación", "En vivo"]
+    assert app.text[0].value == "live 2" and app.selectbox[0].options == ["Grabación", "En vivo"]
 
 
 def test_another_link_in_the_same_visit_wins() -> None:
-    app = run({"source": "live"})
+    app = open_page(page, source="live")
     app.query_params["source"] = "replay"
-    assert shown(app.run()) == "replay 2"
+    assert ran(app).text[0].value == "replay 2"
 
 
 def test_back_to_a_link_without_a_choice_is_back_to_the_default() -> None:
-    app = run()
+    app = open_page(page)
     app.selectbox[0].set_value("live").run()
     del app.query_params["source"]  # the browser's Back: the address as it was before
-    assert shown(app.run()) == "replay 2" and app.query_params == {}
+    assert ran(app).text[0].value == "replay 2" and app.query_params == {}
     app.query_params["source"] = "live"  # and Forward
-    assert shown(app.run()) == "live 2"
+    assert ran(app).text[0].value == "live 2"
 
 
 def test_the_choice_is_kept_while_another_page_is_shown() -> None:
-    app = run({"source": "live"})
+    app = open_page(page, source="live")
     app.session_state["away"] = True
     app.query_params.clear()
     app.run()
     assert not app.text
     app.session_state["away"] = False
     app.run()
-    assert shown(app) == "live 2" and app.query_params == {"source": "live"}
+    assert app.text[0].value == "live 2" and app.query_params == {"source": "live"}
 
 
 def test_an_option_that_went_away_gives_the_default() -> None:
-    app = run({"source": "live"})
+    app = open_page(page, source="live")
     app.session_state["labels"] = {"replay": "Recording"}
-    assert shown(app.run()) == "replay 2"
+    assert ran(app).text[0].value == "replay 2"
 
 
 def test_no_options_is_an_error() -> None:
@@ -116,20 +102,19 @@ def patches() -> None:
     ("", "", None),
 ])  # fmt: skip
 def test_numbers_of_a_link_are_read_and_nothing_else(link: str, read: str, kept: str | None) -> None:
-    app = AppTest.from_function(patches)
-    app.query_params["hide"] = link
-    assert shown(app.run()) == read
+    app = open_page(patches, hide=link)
+    assert app.text[0].value == read
     assert app.query_params.get("hide") == kept
 
 
 def test_numbers_follow_code_and_another_page() -> None:
-    app = AppTest.from_function(patches).run()
+    app = open_page(patches)
     app.button[0].click().run()
-    assert shown(app) == "2 9" and app.query_params == {"hide": "2.9"}
+    assert app.text[0].value == "2 9" and app.query_params == {"hide": "2.9"}
     app.session_state["away"] = True
     app.run()
     app.session_state["away"] = False
-    assert shown(app.run()) == "2 9"
+    assert ran(app).text[0].value == "2 9"
 
 
 @pytest.mark.parametrize(("text", "number"), [
@@ -166,9 +151,7 @@ def one_slider() -> None:
     ("7", "7"), ("99", "20"), ("-5", "0"), ("inf", "3"), ("9" * 4400, "3"), ("\u0667", "3"), ("", "3"),
 ])  # fmt: skip
 def test_a_slider_follows_a_link_within_its_bounds(link: str, value: str) -> None:
-    app = AppTest.from_function(one_slider)
-    app.query_params["seed"] = link
-    assert shown(app.run()) == value
+    assert open_page(one_slider, seed=link).text[0].value == value
 
 
 def one_field() -> None:
@@ -179,12 +162,11 @@ def one_field() -> None:
 
 
 def test_a_links_text_that_is_too_long_is_said_until_another_is_typed() -> None:
-    app = AppTest.from_function(one_field)
-    app.query_params["text"] = "one two three"
+    app = open_page(one_field, text="one two three")
     for _run in range(2):
-        app.run()
         assert app.text_input[0].value == "one tw"
         assert [one.value for one in app.warning] == ["The link's text has 13 characters: the first 6 are read."]
+        app.run()
     app.text_input[0].set_value("four").run()
     assert not app.warning
 
@@ -203,13 +185,9 @@ def sliders() -> None:
     st.text(f"{place!r} {count!r}")
 
 
-def opened(query: dict[str, Any] | None = None) -> AppTest:
-    return run(query, sliders)
-
-
 def test_the_reader_and_code_both_move_it_and_the_url_follows() -> None:
-    app = opened({"place": "42.75"})
+    app = open_page(sliders, place="42.75")
     app.slider(key="place").set_value(50.0).run()
-    assert shown(app) == "50.0 1" and app.query_params == {"place": "50"}
+    assert app.text[0].value == "50.0 1" and app.query_params == {"place": "50"}
     app.button[0].click().run()
-    assert shown(app) == "30.25 1" and app.query_params == {"place": "30.25"}
+    assert app.text[0].value == "30.25 1" and app.query_params == {"place": "30.25"}
