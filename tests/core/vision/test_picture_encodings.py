@@ -233,6 +233,7 @@ def other_rows() -> dict[str, Row]:
     code = avif_of_p3.index(b"colrnclx") + 8
     return {
         "webp": (saved(rgb, "WEBP", lossless=True), rgb, 0),
+        "webp, lossy": (saved(rgb, "WEBP", quality=95), rgb, 4),
         "webp, clear above": (saved(clear_above(), "WEBP", lossless=True), half_white(rgb), 0),
         "webp, Display P3": (saved(p3, "WEBP", lossless=True, icc_profile=P3), rgb, 1),
         "webp, EXIF 3": (saved(as_stored(3, rgb), "WEBP", lossless=True, exif=b"Exif\0\0" + exif(3)), rgb, 0),
