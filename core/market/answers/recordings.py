@@ -171,7 +171,8 @@ def score_day(
     table = _table(by.head, predicted, rows, truth, answers, reference.window)[scored]
     scores = Scores.of(table.truth, table.answers[first_name])
     # The mean move after a call stands once, among the scores of the scored rows (`core.market.answers.report`).
-    worth = {rule: call_value(calls).summary() for rule, calls in predicted.of_head(index).call_rows(*CALLERS).items()}
+    whole = predicted.of_head(index)
+    worth = {rule: call_value(whole.call_rows(rule)).summary() for rule in CALLERS}
     for one in worth.values():
         del one["move_bps"]
     about |= {"call_gap": round(scores.call_gap, 4), "confusion": scores.confusion.tolist(), "value": worth}

@@ -90,7 +90,7 @@ def pooled_table(rows: Table) -> pd.DataFrame:
 
 
 def _worth(rows: Table, name: str) -> dict[str, float]:
-    value = call_value(rows.call_rows(name)[name])
+    value = call_value(rows.call_rows(name))
     return {
         "coverage": value.coverage,
         "precision": value.precision.value,
@@ -107,18 +107,16 @@ def group_table(rows: Table) -> pd.DataFrame:
     """
     kinds = groups(rows)
     marked = replace(rows, rows=kinds.assign(truth=rows.truth))
-    lines = []
+    tables = []
     for by in kinds:
         each = score(marked, by=list(dict.fromkeys(["recording", by])))
         enough = each["samples"] + each["missing"] >= MIN_ROWS
         used = each[enough | ~enough.groupby(each[by]).transform("any")]
-        for group in kinds[by].cat.categories[np.isin(kinds[by].cat.categories, each[by])]:
-            for name in rows.answers:
-                mine = used[(used[by] == group) & (used["forecaster"] == name)]
-                counts = {count: int(mine[count].sum()) for count in ("samples", "missing")}
-                line = {"by": by, "group": group, "forecaster": name, **counts}
-                lines.append(line | {measure: mine[measure].mean() for measure in MEASURES})
-    return pd.DataFrame(lines)
+        group = pd.Categorical(used[by], kinds[by].cat.categories)
+        name = pd.Categorical(used["forecaster"], list(rows.answers))
+        of = used.assign(by=by, group=group, forecaster=name).groupby(["by", "group", "forecaster"], observed=True)
+        tables.append(of[["samples", "missing"]].sum().join(of[list(MEASURES)].mean()).reset_index())
+    return pd.concat(tables).astype({"group": str, "forecaster": str})
 
 
 def pair_table(rows: Table) -> pd.DataFrame:

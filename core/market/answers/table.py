@@ -155,23 +155,18 @@ class Table:
         there = {name: known & (one.calls != NO_CALL) for name, one in self.answers.items()}
         return {name: Scores.of(truth[there[name]], one[there[name]]) for name, one in self.answers.items()}
 
-    def call_rows(self, *names: str) -> dict[str, CallRows]:
-        """Calls by forecaster, for the measures of their worth; none of a stalled book, and none where the answer is missing."""
-        rules = {}
-        for name in names:
-            one = self.answers[name]
-            silent = one.calls == NO_CALL
-            if "stalled" in self.rows:
-                silent = silent | self.column("stalled")
-            rules[name] = CallRows(
-                horizon=self.head[1],
-                timestamps=self.column("timestamp"),
-                mid=self.column("mid"),
-                spread=self.column("spread"),
-                calls=np.where(silent, STATIONARY, one.calls),
-                truth=self.truth,
-            )
-        return rules
+    def call_rows(self, name: str) -> CallRows:
+        """A forecaster's calls, for the measures of their worth; none of a stalled book, and none where its answer is missing."""
+        calls = self.answers[name].calls
+        silent = (calls == NO_CALL) | (self.column("stalled") if "stalled" in self.rows else False)
+        return CallRows(
+            horizon=self.head[1],
+            timestamps=self.column("timestamp"),
+            mid=self.column("mid"),
+            spread=self.column("spread"),
+            calls=np.where(silent, STATIONARY, calls),
+            truth=self.truth,
+        )
 
 
 def score(table: Table, *, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -205,47 +200,41 @@ def intervals(table: Table, name: str) -> dict[str, tuple[float, float]]:
     Returns:
         The bounds by the measure's name, log-loss of a forecaster with probabilities; nothing for fewer than `FEWEST` rows.
     """
-    samples, sums = _resampled(table, (name,))
-    if not samples:
-        return {}
-    confusion = sums[1:, 0, :9].reshape(-1, 3, 3)
-    drawn = {measure: getattr(scores, measure)(confusion) for measure in ("accuracy", "macro_f1", "matthews")}
-    if np.isfinite(sums[0, 0, 9]):
-        drawn["log_loss"] = sums[1:, 0, 9] / samples
-    bounds = {measure: np.percentile(values, [2.5, 97.5]) for measure, values in drawn.items()}
-    return {measure: (float(low), float(high)) for measure, (low, high) in bounds.items()}
+    return {measure: _bounds(drawn[1:, 0]) for measure, drawn in _resampled(table, name).items()}
 
 
 def differences(table: Table, mine: str, other: str) -> dict[str, Estimate]:
     """A forecaster's score less another's on the rows that both answered, with intervals of a paired block bootstrap.
 
     Returns:
-        By `matthews` and `log_loss`; empty where fewer than `FEWEST` rows are shared.
+        By `matthews` and, where both give probabilities, `log_loss`; nothing where fewer than `FEWEST` rows are shared.
     """
-    samples, sums = _resampled(table, (mine, other))
-    if not samples:
-        return {}
-    matthews = scores.matthews(sums[..., :9].reshape(-1, 2, 3, 3))
-    less = {"matthews": matthews[:, 0] - matthews[:, 1], "log_loss": (sums[:, 0, 9] - sums[:, 1, 9]) / samples}
-    bounds = {measure: np.percentile(values[1:], [2.5, 97.5]) for measure, values in less.items()}
-    return {
-        measure: Estimate(value=float(less[measure][0]), low=float(low), high=float(high))
-        for measure, (low, high) in bounds.items()
-    }
+    drawn = _resampled(table, mine, other)
+    less = {measure: drawn[measure][:, 0] - drawn[measure][:, 1] for measure in ("matthews", "log_loss") if measure in drawn}
+    bounds = {measure: _bounds(values[1:]) for measure, values in less.items()}
+    return {measure: Estimate(value=float(less[measure][0]), low=low, high=high) for measure, (low, high) in bounds.items()}
 
 
-def _resampled(table: Table, names: Sequence[str]) -> tuple[int, FloatArray]:
-    """Rows that all of these answered, and sums (1 + resamples, names, 10) over them: nine cells of the matrix and log-losses.
+def _bounds(drawn: FloatArray) -> tuple[float, float]:
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return float(low), float(high)
 
-    The first is of the rows as they are. No rows where they are fewer than `FEWEST`.
+
+def _resampled(table: Table, *names: str) -> dict[str, FloatArray]:
+    """(1 + resamples, names) scores by measure on the rows that all of these answered, the first of the rows as they are.
+
+    Nothing where the rows are fewer than `FEWEST`.
     """
-    pair = [table.answers[name] for name in names]
-    there = np.logical_and.reduce([table.truth != UNKNOWN, *(one.calls != NO_CALL for one in pair)])
+    each = [table.answers[name] for name in names]
+    there = np.logical_and.reduce([table.truth != UNKNOWN, *(one.calls != NO_CALL for one in each)])
     truth = table.truth[there].astype(np.int64)
     if len(truth) < FEWEST:
-        return 0, np.zeros((1, len(names), 10))
-    columns = np.column_stack(
-        [part for one in pair for part in (np.eye(9)[3 * truth + one.calls[there]], losses(one.probabilities[there], truth))]
+        return {}
+    columns = np.column_stack(  # of each the nine cells of its matrix, and its log-loss
+        [part for one in each for part in (np.eye(9)[3 * truth + one.calls[there]], losses(one.probabilities[there], truth))]
     )
     sums = resampled_sums(columns, block_length(len(truth), table.head[1]))
-    return len(truth), np.concatenate([columns.sum(axis=0)[None], sums]).reshape(-1, len(names), 10)
+    sums = np.concatenate([columns.sum(axis=0)[None], sums]).reshape(-1, len(names), 10)
+    confusion = sums[..., :9].reshape(*sums.shape[:2], 3, 3)
+    drawn = {measure: getattr(scores, measure)(confusion) for measure in ("accuracy", "macro_f1", "matthews")}
+    return drawn | ({"log_loss": sums[..., 9] / len(truth)} if np.isfinite(sums[0, :, 9]).all() else {})

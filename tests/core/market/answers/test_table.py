@@ -95,9 +95,9 @@ def test_calls_of_a_stalled_book_and_those_that_are_missing_are_worth_nothing() 
     )
     answers = Answered(calls=np.array([2, 0, NO_CALL, 0]), probabilities=np.array([[0.1, 0.2, 0.7]] * 4))
     table = Table(head=("forward", 5), rows=rows, answers={"mine": answers})
-    worth = table.call_rows("mine")["mine"]
+    worth = table.call_rows("mine")
     assert worth.calls.tolist() == [2, STATIONARY, STATIONARY, 0] and worth.horizon == 5
-    moving = replace(table, rows=rows.drop(columns="stalled")).call_rows("mine")["mine"]
+    moving = replace(table, rows=rows.drop(columns="stalled")).call_rows("mine")
     assert moving.calls.tolist() == [2, 0, STATIONARY, 0]
 
 
