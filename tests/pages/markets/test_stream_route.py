@@ -148,14 +148,6 @@ async def test_a_ticket_keeps_no_session_alive(predictor: Predictor) -> None:
     assert sent[-1]["type"] == "websocket.close" and sent[-1]["code"] == stream_route.NOT_RUNNING
 
 
-async def test_a_viewer_gets_a_snapshot_and_then_every_step(session: MarketSession) -> None:
-    async with visiting(session) as (visitor,):
-        for number in range(1, 2 * MAX_UNREAD):
-            await play(session, 1)
-            assert await visitor.frame() == (FrameKind.STEP, BEGUN + number)
-            visitor.say(str(number + 1))
-
-
 async def test_a_slow_reader_skips_to_the_newest(session: MarketSession) -> None:
     """It reads what it was sent before it fell silent, and then the newest: what lies between waits nowhere."""
     async with visiting(session, 2) as (slow, quick):
@@ -207,13 +199,6 @@ async def test_a_viewer_that_talks_nonsense_is_dropped(session: MarketSession, s
     await visitor.frame()
     visitor.say(said)
     await asyncio.wait_for(serving, 20)
-    assert session.frames.stream.viewers == 0
-
-
-async def test_nothing_is_left_when_the_last_viewer_has_gone(session: MarketSession) -> None:
-    async with visiting(session, 3):
-        assert session.frames.stream.viewers == 4  # and the one look-out for all
-    await asyncio.sleep(0)
     assert session.frames.stream.viewers == 0
 
 

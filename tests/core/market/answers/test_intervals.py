@@ -1,13 +1,10 @@
 """The block bootstrap against a loop, and against the known variance of a mean; intervals of a mean against scipy."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
-from sklearn.metrics import matthews_corrcoef
 
 from core.market.answers.intervals import block_length, mean_interval, resampled_sums, student
-from core.market.answers.table import Answered, Table, intervals
 
 
 def test_sums_equal_a_loop_over_blocks() -> None:
@@ -52,25 +49,3 @@ def test_the_interval_of_a_mean_is_students() -> None:
     theirs = stats.t.interval(0.95, 3, loc=known.mean(), scale=stats.sem(known))
     assert (mean, low, high) == pytest.approx((known.mean(), *theirs), abs=1e-3)
     assert mean_interval([0.7])[0] == 0.7 and np.isnan(mean_interval([0.7])[1:]).all()
-
-
-def test_intervals_of_scores_hold_what_independent_rows_give() -> None:
-    """Rows that do not depend on one another: the bounds are those of a binomial share, and of a mean."""
-    rng = np.random.default_rng(2)
-    truth, called = rng.integers(3, size=(2, 20_000))
-    p = rng.dirichlet([2, 2, 2], len(truth))
-
-    def bounds(rows: slice, given: np.ndarray) -> dict[str, tuple[float, float]]:
-        answers = {"mine": Answered(calls=called, probabilities=given)}
-        return intervals(Table(head=("forward", 10), rows=pd.DataFrame({"truth": truth}), answers=answers)[rows], "mine")
-
-    found = bounds(slice(None), p)
-    share = (truth == called).mean()
-    reach = 1.96 * np.sqrt(share * (1 - share) / len(truth))
-    assert found["accuracy"] == pytest.approx((share - reach, share + reach), abs=0.2 * reach)
-    loss = -np.log(p[np.arange(len(truth)), truth])
-    reach = 1.96 * loss.std() / np.sqrt(len(loss))
-    assert found["log_loss"] == pytest.approx((loss.mean() - reach, loss.mean() + reach), abs=0.2 * reach)
-    assert found["matthews"][0] < matthews_corrcoef(truth, called) < found["matthews"][1]
-    assert "log_loss" not in bounds(slice(None), np.full_like(p, np.nan))
-    assert bounds(slice(199), p) == {}
