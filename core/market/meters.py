@@ -1,4 +1,4 @@
-"""Counters of what sessions do, by the label of their feed: Prometheus' own, which `core.service.metrics` gives out.
+"""Counters of what sessions do, by the label of their feed: Prometheus' own, which `core.service.health` gives out.
 
 They are the process's: what sessions that ended had counted stays.
 """

@@ -43,7 +43,7 @@ async def metrics(request: Request) -> Response:
         return page_html(request.scope)
     from prometheus_client import CONTENT_TYPE_LATEST
 
-    from core.service.metrics import metrics as current
+    from core.service.health import metrics as current
 
     try:
         return Response(await run_in_threadpool(current, requester(request.scope)), media_type=CONTENT_TYPE_LATEST)

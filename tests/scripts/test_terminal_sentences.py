@@ -24,7 +24,7 @@ from core.market.store.index import FOLDER, bundled_recordings
 from core.market.store.rows import read_market
 from core.market.store.segments import TRADES, segment_path
 from core.market.stream import SCORES, STATUSES, score_rows
-from pages.markets import live_scores, reasons_labels, terminal
+from pages.markets import live_scores, terminal
 from tests.core.market.helpers import read_trades
 from tests.scripts.test_scripts import NODE
 
@@ -227,7 +227,7 @@ def test_every_reason_is_what_the_groups_give(tmp_path: Path) -> None:
                 one = window_reasons(predictor, entry, window, mean, head=head, recalibrate=lambda p: p)
                 states.append({"lean": one.lean, "usual": one.usual, "gives": one.gives.tolist(), "states": one.states})
     scaled = [state | {"gives": [0.1 * give for give in state["gives"]], "lean": 0.05 * state["lean"]} for state in states]
-    labels = reasons_labels.labels()
+    labels = terminal.reasons_labels()
     kinds = Counter[str]()
     for state, (said,) in zip(states + scaled, sentences(tmp_path, states + scaled), strict=True):
         lean, gives = state["lean"], np.array(state["gives"])

@@ -13,7 +13,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from core.service import access, metrics, recordings
+from core.service import access, health, recordings
 from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
 from pages.shared.navigation import ROOT
 
@@ -32,7 +32,7 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("export what came with the app", Action.WATCH, lambda by: recordings.export(by, BUNDLED)),
     ("inspect", Action.CONVERT, lambda by: recordings.inspect(by, {"a": Path("a")})),
     ("convert", Action.CONVERT, lambda by: recordings.convert(by, {"a": Path("a")}, "new", NOTED, market="m")),
-    ("metrics", Action.READ_METRICS, metrics.metrics),
+    ("metrics", Action.READ_METRICS, health.metrics),
 ]
 
 
@@ -49,7 +49,7 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, names in {
         recordings: ("RECORDER", "changes.delete", "changes.export", "watch_list.limit", "watch_list.make_room"),
         recordings.bounded: ("convert",),
-        metrics: ("generate_latest",),
+        health: ("generate_latest",),
     }.items():
         for name in names:
             owner, _, last = name.rpartition(".")
@@ -82,10 +82,10 @@ def asking(module: ModuleType) -> set[str]:
 
 
 def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
-    modules = (recordings, metrics)
+    modules = (recordings, health)
     names = set[str]().union(*(asking(module) for module in modules))
     source = Path(__file__).read_text(encoding="utf-8")
-    own = {"recordings.running"}  # answers of what is the visitor's own
+    own = {"recordings.running", "health.health"}  # which leave out what is no business of the visitor
     assert {name for name in names - own if name not in source} == set() and len(names) >= 9
     assert set(Action) - {case[1] for case in CASES} == {Action.BRING}  # which everybody may
     assert recordings.running(Visitor(id="a", role=Role.STRANGER)) == [] and not NOTED.mock_calls

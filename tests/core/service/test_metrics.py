@@ -21,7 +21,6 @@ from core.market.meters import BUCKETS_S, REGISTRY, STAGES, Meters
 from core.market.session import MarketSession
 from core.market.store.index import recordings
 from core.service import health as health_module
-from core.service import metrics as metrics_module
 from core.service.access import Role, Visitor
 from core.service.health import health
 from core.service.logs import ERRORS
@@ -49,12 +48,12 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 
 def read() -> dict[str, Metric]:
-    return {family.name: family for family in text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())}
+    return {family.name: family for family in text_string_to_metric_families(health_module.metrics(OPERATOR).decode())}
 
 
 @pytest.fixture
 def families(watched: Hub, monkeypatch: pytest.MonkeyPatch) -> dict[str, Metric]:
-    monkeypatch.setattr(metrics_module, "hub", lambda: watched)
+    monkeypatch.setattr(health_module, "hub", lambda: watched)
     return read()
 
 
@@ -82,8 +81,8 @@ def test_labels_are_exchanges_and_recordings_and_no_visitors(monkeypatch: pytest
     for session, key in zip(sessions, keys, strict=True):
         session.feed.key, session.frames.stream.viewers = key, 1
     feeds = dict.fromkeys(keys, 2)
-    monkeypatch.setattr(metrics_module, "hub", lambda: SimpleNamespace(sessions=lambda: sessions, watched=lambda: feeds))
-    families = {one.name: {of.labels["feed"]: of.value for of in one.samples} for one in metrics_module.Gauges().collect()}
+    monkeypatch.setattr(health_module, "hub", lambda: SimpleNamespace(sessions=lambda: sessions, watched=lambda: feeds))
+    families = {one.name: {of.labels["feed"]: of.value for of in one.samples} for one in health_module.Gauges().collect()}
     counts = {bundled: 3, "upload": 5, "kraken": 2, "simulated": 2, "recorded": 1}
     assert (
         families["observatory_viewers"]
