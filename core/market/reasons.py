@@ -7,7 +7,8 @@ what the group gives it. The groups are a partition: five of the newest eight se
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -15,11 +16,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.device import falls_back
+from core.explain.faithfulness import FOLDER, read_measured
 from core.explain.occlusion import without
 from core.market.book import ASK_SIZES, BID_SIZES, FEATURES, PRICES, SIZES, STEP_MS, FloatArray
 from core.market.features import SIDE_COLUMNS, TransformKind, about_the_mid, input_names
 from core.market.labels import DOWN, UP
-from core.market.predictor import MarketCard, Predictor, windows_of
+from core.market.predictor import MarketCard, Predictor, names_it, windows_of
 from core.market.windows import window_ends
 
 GROUPS: Final = ("touch", "near_ask", "near_bid", "far", "drift", "older")
@@ -232,3 +234,46 @@ def _at_price(levels: FloatArray, price: float, step: float) -> NDArray[np.bool_
     """(n, 20), ask and bid of each level: whether it stands at the price row."""
     away = (levels[:, PRICES] - price) / step * np.tile([-1, 1], levels.shape[1] // 4)
     return np.asarray((away > -1e-6) & (away < 1 - 1e-6))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarketTest:
+    """The deletion test of one market.
+
+    `python -m lab.bundle.reasons` wrote the file at commit 8c6e8d09; of other weights nothing is said.
+
+    Attributes:
+        name: venue and symbol. windows: that were tested, none of which overlap.
+        areas: by head, the area below that of all orders when the groups go by what they give, and the bounds of its 95 %
+            interval, NaN for fewer than two windows; where the whole interval lies above 0 they beat chance.
+    """
+
+    name: str
+    windows: int
+    areas: tuple[tuple[float, float, float], ...]
+
+
+def measured_test(spelling: str, checkpoint: str, weights_sha256: str, *, folder: Path = FOLDER) -> MarketTest | None:
+    """The test of the market that a feed's key and symbol name; of spot and perpetual the one whose name says more.
+
+    None where it was not tested with these weights.
+
+    Raises:
+        FindingError: where the checkpoint's file is damaged.
+    """
+
+    def tests(values: dict[str, Any]) -> list[MarketTest]:
+        markets = values["markets"] if values["weights_sha256"] == weights_sha256 else ()
+        return [
+            MarketTest(
+                name=str(one["name"]),
+                windows=int(one["windows"]),
+                areas=tuple((float(mean), float(low), float(high)) for mean, low, high in one["areas"]),
+            )
+            for one in markets
+        ]
+
+    path = folder / f"reasons_{checkpoint}.json"
+    found = read_measured(path, tests, f"git checkout assets/explain/{path.name}") or []
+    named = [one for one in found if all(names_it(spelling, word) for word in one.name.split())]
+    return max(named, key=lambda one: len(one.name), default=None)

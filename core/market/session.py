@@ -26,10 +26,9 @@ from core.market.book import FEATURES, PRICES, TEN_LEVELS, OrderBookSnapshot, pr
 from core.market.depth import DepthHistory
 from core.market.events import GRID_ITEMS, Gap, GridItem, Row, Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.lag import LagMeter
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.sampling import Grid, next_step
-from core.market.feeds.situations import SILENT, Since, gravest, without_rows
+from core.market.feeds.situations import SILENT, LagMeter, Since, gravest, without_rows
 from core.market.follower import MAX_PROVISIONAL, FollowedRow, Follower, Step
 from core.market.grid import STEP_MS
 from core.market.leads import leads_here

@@ -13,11 +13,12 @@ from core import front
 from core.explain.faithfulness import FindingError
 from core.figures.colours import PALETTE
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
-from core.market import reasons_measured, stream
+from core.market import stream
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.book import STEP_MS
 from core.market.feeds.situations import LIVE, SHORT, SILENT, WITHOUT_ROWS, Situation
 from core.market.predictor import Predictor
+from core.market.reasons import measured_test
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
@@ -314,7 +315,7 @@ def _reasons_measured(session: MarketSession, head: int) -> str:
     card = session.predictor.card
     try:
         market = f"{session.feed.key} {session.feed.market}"
-        one = reasons_measured.read(market, str(card["name"]), str(card["weights_sha256"]))
+        one = measured_test(market, str(card["name"]), str(card["weights_sha256"]))
     except FindingError as damaged:
         return translate(str(damaged))
     if one is None:

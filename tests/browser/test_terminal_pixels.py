@@ -77,7 +77,7 @@ class Market:
         self.session.frames.stream._subscriptions.add(Mock(loop=Mock(is_closed=lambda: True)))
         self.light = MarketLight(predictor, self.session.entry)
         self.version = 0
-        self.feed = RecordingFeed(one.paths, market=one.market, speed=None, lead=400)
+        self.feed = RecordingFeed(one.paths, market=one.market, lead=400)
         self.items = self._played()
 
     def _played(self) -> Iterator[GridItem]:

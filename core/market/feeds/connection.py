@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Coroutine
-from typing import Any, Literal
+from typing import Any
 
 from core.market.feeds.book_stream import BookStream
 from core.market.feeds.failures import EmptyList
@@ -18,8 +18,6 @@ from core.market.feeds.requested_books import Asks, RequestedBooks
 from core.market.feeds.stream_checks import StreamCheck, check_for
 from core.market.feeds.venues import nearest, size_unit, socket_levels, venue_tick
 
-Transport = Literal["auto", "poll"]
-
 log = logging.getLogger(__name__)
 
 
@@ -29,25 +27,14 @@ class Connection:
     Args:
         exchange: the ccxt object, used in the running loop only.
         symbol: ccxt's unified symbol.
-        transport: "auto", or "poll" to ask where there is a socket, too.
-        trades: whether to follow trades too, where the venue streams them.
-        memory: the feed's.
+        streams: whether its books come by socket, where it has one. memory: the feed's.
 
     Attributes:
         tick, unit: the market's step of price, and the unit of its sizes, by the venue's list, once it is loaded.
     """
 
-    def __init__(
-        self,
-        exchange: Any,
-        symbol: str,
-        *,
-        transport: Transport,
-        trades: bool,
-        timeouts: Timeouts,
-        memory: FeedMemory,
-    ) -> None:
-        self._transport, self._with_trades, self.tick, self.unit = transport, trades, 0.0, ""
+    def __init__(self, exchange: Any, symbol: str, *, streams: bool, timeouts: Timeouts, memory: FeedMemory) -> None:
+        self._streams, self.tick, self.unit = streams, 0.0, ""
         self._check = StreamCheck()
         self._judge = MarketJudge(exchange, symbol, timeouts=timeouts, memory=memory, confirms=self._confirms)
         self._requested = RequestedBooks(self._judge, exchange.fetch_order_book)
@@ -67,12 +54,12 @@ class Connection:
         exchange = judge.exchange
         await self._load(reload=judge.memory.reload_markets)
         self._check = check_for(exchange, judge.symbol)
-        socket = self._transport != "poll" and bool(exchange.has.get("watchOrderBook"))
+        socket = self._streams and bool(exchange.has.get("watchOrderBook"))
         stream = BookStream(judge, taken, self._check)
         judge.compares = socket and bool(exchange.has.get("fetchOrderBook")) and not self._check.reliable
         books = self._watch(stream) if socket else self._requested.poll()
         work = [self._forward_failure(books), judge.keep_telling()]
-        if self._with_trades and exchange.has.get("watchTrades"):
+        if exchange.has.get("watchTrades"):
             work.append(taken.follow())
         if judge.compares:
             work.append(self._requested.compare(stream.fail))

@@ -11,7 +11,7 @@ from typing import Any
 from core.market.book import OrderBookSnapshot
 from core.market.events import BookLost
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.connection import Connection, Transport
+from core.market.feeds.connection import Connection
 from core.market.feeds.failures import (
     Backoff,
     BooksDiffer,
@@ -47,8 +47,6 @@ class LiveFeed:
 
     Args:
         exchange: ccxt's id, "binance". symbol: ccxt's unified symbol, "BTC/USDT", "BTC/USDT:USDT".
-        trades: whether to follow trades too.
-        transport: see `Connection`.
         configure: changes the exchange object before its first use (addresses, options).
         backoff, timeouts: see their classes.
     """
@@ -60,8 +58,6 @@ class LiveFeed:
         exchange: str,
         symbol: str,
         *,
-        trades: bool = True,
-        transport: Transport = "auto",
         configure: Configure | None = None,
         backoff: Backoff | None = None,
         timeouts: Timeouts | None = None,
@@ -69,8 +65,7 @@ class LiveFeed:
         self.key, self.market = f"live/{exchange}/{symbol}", symbol
         self.exchange, self.symbol = exchange, symbol
         self.tick, self.unit = 0.0, unit_of_symbol(symbol)
-        self._trades, self._transport, self._configure = trades, transport, configure
-        self._backoff, self._timeouts = backoff or Backoff(), timeouts or Timeouts()
+        self._configure, self._backoff, self._timeouts = configure, backoff or Backoff(), timeouts or Timeouts()
         self._memory, self._name = FeedMemory(), exchange
 
     async def events(self) -> AsyncIterator[FeedEvent]:
@@ -84,18 +79,13 @@ class LiveFeed:
         # in a thread, since the import alone takes a second
         exchange = await asyncio.to_thread(make_exchange, self.exchange, self.symbol, self._configure)
         self._name = str(exchange.name)
-        tries = _Tries(self._transport, self._backoff)
+        tries = _Tries(self._backoff)
         try:
             while True:
                 error: BaseException | None = None
                 live_since: float | None = None
                 connection = Connection(
-                    exchange,
-                    self.symbol,
-                    transport=tries.transport,
-                    trades=self._trades,
-                    timeouts=self._timeouts,
-                    memory=self._memory,
+                    exchange, self.symbol, streams=tries.streams, timeouts=self._timeouts, memory=self._memory
                 )
                 try:
                     async with aclosing(connection.events()) as events:  # type: ignore[type-var]  # an async generator
@@ -137,11 +127,12 @@ class _Tries:
     Attributes:
         failures, doubts, refusals, differences, empty: in a row: all, doubtful ones, final ones, books that differed, lists of
             markets without any. wrong: what the venue sent wrongly in a row, with no connection that lasted between.
-        refusal: what was refused last. ever_live: whether there ever was a book. suspicious: whether the market may be gone.
+        streams: whether books are taken by socket. refusal: what was refused last. ever_live: whether there ever was a book.
+        suspicious: whether the market may be gone.
     """
 
-    transport: Transport
     backoff: Backoff
+    streams: bool = True
     failures: int = 0
     doubts: int = 0
     refusals: int = 0
@@ -181,8 +172,7 @@ class _Tries:
             self.failures = self.wrong = 0
         self.wrong += doubtful or failure.verdict is RetryVerdict.RESYNC
         self.differences = (0 if lived_s >= AGREED_S else self.differences) + isinstance(error, BooksDiffer)
-        if self.differences >= MAX_DIFFERENCES and self.transport == "auto":
-            self.transport = "poll"
+        self.streams = self.streams and self.differences < MAX_DIFFERENCES
         self.suspicious = doubtful or final or isinstance(error, WentQuiet)
         at_once = not self.failures and (isinstance(error, UnusableBook) or failure.verdict is RetryVerdict.RESYNC)
         wait_s = 0.0 if at_once else self.backoff.wait_s(self.failures, wrong=self.wrong - MAX_DOUBTS)

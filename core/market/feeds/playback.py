@@ -143,14 +143,13 @@ class PlayedFeed(Pacer, ABC):
     Args:
         key, market: see `protocol.Feed`.
         playing: its state while it plays.
-        speed: multiple of real time; None for as fast as possible.
     """
 
     clock: Clock = "event"
     tick = 0.0
 
-    def __init__(self, *, key: str, market: str, playing: FeedState, speed: float | None) -> None:
-        super().__init__(speed)
+    def __init__(self, *, key: str, market: str, playing: FeedState) -> None:
+        super().__init__()
         self.key, self.market, self.unit = key, market, unit_of_symbol(market)
         self._playing = playing
 

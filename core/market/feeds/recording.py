@@ -37,7 +37,6 @@ class RecordingFeed(PlayedFeed):
     Args:
         path: the file, or the files of one market; what is not on the grid is resampled to it.
         market: the symbol by which a checkpoint's card knows the market, "NEXO/USDT".
-        speed: multiple of real time, None for as fast as possible.
         lead: rows that are played at once at the start, and before the target of a jump: with a model's window or more, its
             first prediction is there at once.
         key: distinguishes two playbacks of one file.
@@ -47,21 +46,12 @@ class RecordingFeed(PlayedFeed):
 
     Raises:
         BookError: where the file breaks the contract (`core.market.book`).
-        ValueError: for a speed that is not above 0.
     """
 
-    def __init__(
-        self,
-        path: Path | Sequence[Path],
-        *,
-        market: str,
-        speed: float | None = 1.0,
-        lead: int = 0,
-        key: str | None = None,
-    ) -> None:
+    def __init__(self, path: Path | Sequence[Path], *, market: str, lead: int = 0, key: str | None = None) -> None:
         self.paths = [path] if isinstance(path, Path) else list(path)
         self.path = self.paths[0]
-        super().__init__(key=key or f"recording/{self.path.name}", market=market, playing=FeedState.REPLAYING, speed=speed)
+        super().__init__(key=key or f"recording/{self.path.name}", market=market, playing=FeedState.REPLAYING)
         self._book = RecordedRows(self.paths)
         self.tick = self._book.tick
         self._block: tuple[int, BookRows] = (0, self._read_block(0))

@@ -165,19 +165,13 @@ class SimulatedFeed(PlayedFeed):
 
     Args:
         seed: the same seed, and the same settings at the same steps, give the same books.
-        speed: multiple of real time, None for as fast as possible.
         lead: rows that are played at once at the start.
         start_ms: time of the first row (by default such that the lead ends now).
         key: distinguishes two markets of one seed.
-
-    Raises:
-        ValueError: for a speed that is not above 0.
     """
 
-    def __init__(
-        self, seed: int, *, speed: float | None = 1.0, lead: int = 0, start_ms: int | None = None, key: str | None = None
-    ) -> None:
-        super().__init__(key=key or f"simulated/{seed}", market="simulated", playing=FeedState.SIMULATING, speed=speed)
+    def __init__(self, seed: int, *, lead: int = 0, start_ms: int | None = None, key: str | None = None) -> None:
+        super().__init__(key=key or f"simulated/{seed}", market="simulated", playing=FeedState.SIMULATING)
         self.seed = seed
         self._process = MarketProcess(seed)
         self.tick = 1 / TICKS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 from streamlit.web import cli
@@ -12,14 +11,15 @@ from streamlit.web import cli
 from core.market.feeds import catalogue, live, venues
 from tests.core.market.feeds.trading_servers import TradingKraken
 
-HERE = SimpleNamespace(port=int(sys.argv[1]))
+HERE = TradingKraken()
+HERE.port = int(sys.argv[1])
 
 
 def exchange_here(exchange: str, symbol: str | None = None, configure: venues.Configure | None = None) -> Any:
     """As `make_exchange`; Kraken's is at the server."""
     made = venues.make_exchange(exchange, symbol, configure)
-    if exchange == TradingKraken.exchange:
-        TradingKraken.configure(HERE, made)  # type: ignore[arg-type]
+    if exchange == HERE.exchange:
+        HERE.configure(made)
     return made
 
 

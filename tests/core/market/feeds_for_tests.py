@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from core.market.book import BookRows, OrderBookSnapshot
@@ -27,7 +28,11 @@ def books(rows: BookRows, *, received_ns: int | None = None) -> list[FeedEvent]:
 
 
 class PlayedOnce(RecordingFeed):
-    """A recording that ends with its last row."""
+    """A recording that ends with its last row, as fast as it goes where no speed is given."""
+
+    def __init__(self, path: Path, *, market: str, speed: float | None = None, **options: Any) -> None:
+        super().__init__(path, market=market, **options)
+        self.set_speed(speed)
 
     async def events(self) -> AsyncIterator[FeedEvent]:
         async with aclosing(super().events()) as events:

@@ -175,7 +175,7 @@ def test_recalibrated_probabilities_are_those_of_a_replay_from_the_beginning(
 def test_a_played_recording_has_a_journal_whose_calls_are_all_late(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
     one = find_recording("binance_spot_ethusdt_2024-08-08")
     pd.read_parquet(one.path).iloc[:300].to_parquet(part := tmp_path / "part.parquet", index=False)
-    feed = PlayedOnce(part, market=one.market, speed=None)
+    feed = PlayedOnce(part, market=one.market)
     files = asyncio.run(record(feed, tmp_path / "again", predictor))
     count = 4 * (300 - 23)
     assert again(files, shelf) == MadeAgain(predictions=count, equal=count, late=count, without_outcome=45, **NOTHING_ELSE)

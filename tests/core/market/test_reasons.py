@@ -1,6 +1,8 @@
 """Reasons of a forecast: beside a model whose answer is known in closed form, and beside plain loops about the shipped one."""
 
+import json
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,10 +11,20 @@ import pytest
 import torch
 
 from core.device import Placement
+from core.explain.faithfulness import FOLDER, FindingError
 from core.market.calibration import CallRule
 from core.market.features import TransformKind, input_names
 from core.market.predictor import MarketCard, Predictor, load_predictor
-from core.market.reasons import FEWEST, GROUPS, UsualInputs, cut_to_neighbours, group_parts, window_reasons, without_order
+from core.market.reasons import (
+    FEWEST,
+    GROUPS,
+    UsualInputs,
+    cut_to_neighbours,
+    group_parts,
+    measured_test,
+    window_reasons,
+    without_order,
+)
 from core.market.store.index import recordings
 from core.market.store.rows import read_market
 from tests.core.market.helpers import EXCERPTS, random_book, real_rows, with_hole
@@ -163,3 +175,34 @@ def test_the_answer_without_an_order_is_that_of_the_window_without_it() -> None:
     assert 0 < one.left < one.size == window[-1, 1:40:4].max() and one.rows == (cut != window).any(axis=1).sum() > 0
     away = without_order(predictor, entry, window, (2 * price, 0.0001), head=head, recalibrate=lambda p: p)
     assert (away.size, away.left, away.rows) == (0, 0, 0) and away.after.tolist() == away.before.tolist()
+
+
+SPELLINGS = {
+    "live/binance/BTC/USDT BTC/USDT": "Binance BTC/USDT",
+    "live/binance/BTC/USDT:USDT BTC/USDT:USDT": "Binance BTC/USDT:USDT",
+    "recording/binance_spot_nexousdt_2024-07-24 NEXO/USDT": "Binance NEXO/USDT",
+    "live/kraken/BTC/USDT BTC/USDT": None,
+}
+
+
+def test_the_shipped_test_is_of_the_shipped_weights_and_known_by_market(tmp_path: Path) -> None:
+    card = load_predictor("tlob").card
+    stored = json.loads((FOLDER / "reasons_tlob.json").read_text(encoding="utf-8"))
+    markets = {one["name"]: one for one in stored["markets"]}
+    assert stored["heads"] == card["heads"]
+    assert all(len(one["areas"]) == len(card["heads"]) and len(one["gives"][0]) == len(GROUPS) for one in stored["markets"])
+    for spelling, name in SPELLINGS.items():
+        one = measured_test(spelling, "tlob", card["weights_sha256"])
+        assert (one and one.name) == name
+        if one is not None:
+            assert (one.windows, [list(area) for area in one.areas]) == (markets[one.name]["windows"], markets[one.name]["areas"])
+    known = next(iter(SPELLINGS))
+    (tmp_path / "reasons_tlob.json").write_text(json.dumps(stored | {"weights_sha256": "other"}))
+    assert measured_test(known, "tlob", card["weights_sha256"], folder=tmp_path) is None
+    assert measured_test(known, "tlob", "other", folder=tmp_path) == measured_test(known, "tlob", card["weights_sha256"])
+    (tmp_path / "reasons_tlob.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(
+        FindingError,
+        match=r"^reasons_tlob.json does not hold findings: run `git checkout assets/explain/reasons_tlob.json` again \(",
+    ):
+        measured_test(known, "tlob", "other", folder=tmp_path)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from core.market.answers.predictions import HeadResult, evaluate
-from core.market.book import BookRows, OrderBookSnapshot
+from core.market.book import STEP_MS, BookRows, OrderBookSnapshot
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
+from core.market.feeds.clock import SteadyClock
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
-from core.market.feeds.situations import Situation
 from core.market.meters import REGISTRY, STAGES
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, MarketSession
@@ -62,7 +62,7 @@ def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor
     rows = with_hole(ROWS, 150, 9)
     path = tmp_path / "holed.parquet"
     frame_from_rows(rows).to_parquet(path)
-    session = MarketSession(PlayedOnce(path, market="XYZ", speed=None, lead=60), predictor)
+    session = MarketSession(PlayedOnce(path, market="XYZ", lead=60), predictor)
     asyncio.run(session.run())
     assert np.array_equal(session.view().timestamps, rows.timestamps)
     for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
@@ -221,36 +221,16 @@ def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, lo
     wait_until(lambda: session.status_now()[0] in (Status.WARMING, Status.LIVE))
 
 
-def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predictor, loop: BackgroundLoop) -> None:
-    def sent(count: int, lag_ms: int) -> list[Step]:
-        now_ns = time.time_ns()
-        return [
-            OrderBookSnapshot(levels=levels, exchange_ms=now_ns // 1_000_000 - lag_ms + i, received_ns=now_ns + i * 1_000_000)
-            for i, levels in enumerate(ROWS.levels[:count])
-        ]
-
-    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *sent(20, 300)], clock="wall")
-    session = MarketSession(feed, predictor)
+def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predictor) -> None:
+    late = [replace(one, exchange_ms=one.received_ns // 1_000_000 - 2_400 + i) for i, one in enumerate(books(ROWS[:20]))]  # type: ignore[union-attr,type-var]
+    session = MarketSession(ScriptedFeed([StatusChange(state=FeedState.LIVE), *late], clock="wall", ends=True), predictor)
     assert session.lag_ms is None
-    loop.submit(session.run())
-    wait_until(lambda: session.lag_ms == pytest.approx(300, abs=1))
-    assert session.status_now()[1] == ""
-    feed.send(*sent(20, 2_400))
-    wait_until(lambda: session.lag_ms == pytest.approx(2_400, abs=1))
-    assert "by its books' own time, or one of the two clocks is wrong" in session.status_now()[1]
-    assert [(one.kind, one.amount, one.short()) for one in session.situations()] == [(Situation.LAGGING, 2.4, "lagging 2.4 s")]
-    feed.send(*sent(20, -3_200))
-    wait_until(lambda: session.lag_ms == pytest.approx(-3_200, abs=1))
-    assert "by its books' own time, or one of the two clocks is wrong" in session.status_now()[1]
-    assert [(one.kind, one.amount) for one in session.situations()] == [(Situation.AHEAD, 3.2)]
-    feed.send(*sent(20, 3_600_400))
-    wait_until(lambda: session.lag_ms == pytest.approx(3_600_400, abs=1))
-    assert str(session.situations()[0].words("{time}")) == "lagging 1 h since {time}"
-    feed.send(*sent(20, 2_400))
-    wait_until(lambda: session.lag_ms == pytest.approx(2_400, abs=1))
-    (again,) = sent(1, 2_400)
-    feed.send(*[replace(again, received_ns=again.received_ns + i * 10**9) for i in range(20)])  # confirmed, not changed
-    assert session.lag_ms == pytest.approx(2_400, abs=1)
+    shown: dict[str, list[str]] = {}
+    session.listeners.append(lambda _: shown.update({session.status_now()[1]: [one.short() for one in session.situations()]}))
+    asyncio.run(session.run())
+    assert session.lag_ms == pytest.approx(2_400, abs=20)
+    (states,) = (states for said, states in shown.items() if "by its books' own time, or one of the two clocks is wrong" in said)
+    assert states == ["lagging 2.4 s"]
 
 
 def test_a_feed_that_fails_says_why_once_all_is_written_down(predictor: Predictor) -> None:
@@ -391,3 +371,121 @@ def test_a_market_that_stands_still_is_named_and_not_scored(predictor: Predictor
     assert session.status_now()[0] is Status.REPLAYING
     feed.send(GAP, *books(quiet[-1:]))
     wait_until(lambda: session.status_now()[0] is Status.WARMING)
+
+
+# -- rows that the venue has not confirmed (D27), and live time ---------------------------------------------------------
+
+
+LIVE = StatusChange(state=FeedState.LIVE)
+SECOND_NS = 1_000_000_000
+DAY_NS = 86_400 * SECOND_NS
+
+
+def book(number: int, *, ago_s: float = 0.0, confirms: bool = True) -> OrderBookSnapshot:
+    received_ns = time.time_ns() - int(ago_s * SECOND_NS)
+    return OrderBookSnapshot(levels=ROWS.levels[number], exchange_ms=0, received_ns=received_ns, confirms=confirms)
+
+
+def rows_since(start_ns: int) -> float:
+    """Rows that the time since `time.monotonic_ns()` was this has at most, however long a busy machine made it."""
+    return (time.monotonic_ns() - start_ns) / 1e6 / STEP_MS + 1
+
+
+def watching(predictor: Predictor, loop: BackgroundLoop, *script: object) -> tuple[MarketSession, ScriptedFeed]:
+    feed = ScriptedFeed([LIVE, *script], clock="wall")  # type: ignore[list-item]
+    return running(loop, predictor, feed), feed
+
+
+def test_a_row_that_nothing_has_confirmed_is_shown_and_predicted_on_but_not_scored(
+    predictor: Predictor, loop: BackgroundLoop
+) -> None:
+    session, feed = watching(predictor, loop, book(0, ago_s=9.0))
+    wait_until(lambda: session.view().provisional >= 34)
+    view = session.view()
+    assert view.provisional == len(view.timestamps)
+    assert len(view.predictions) == len(view.timestamps) - predictor.window + 1
+    assert len(confirmed(session)) == 0
+    assert session.answer_score(0).outcomes == 0
+    assert session.freeze() is None
+    feed.send(book(1))
+    wait_until(lambda: len(confirmed(session)) > 0)
+    later = session.view()
+    assert later.provisional <= 2
+    assert len(confirmed(session)) == len(later.predictions) - later.provisional
+    assert later.predictions["timestamp"][: len(view.predictions)].tolist() == view.predictions["timestamp"].tolist()
+    assert np.array_equal(later.predictions["probabilities"][: len(view.predictions)], view.predictions["probabilities"])
+    assert session.answer_score(0).outcomes > 0
+    assert session.freeze() is not None
+
+
+def test_a_tail_that_is_never_confirmed_becomes_a_gap(predictor: Predictor, loop: BackgroundLoop) -> None:
+    session, feed = watching(predictor, loop, book(0, ago_s=9.0), book(1, ago_s=1.0))
+    wait_until(lambda: session.view().provisional >= 3)
+    before = confirmed(session)["timestamp"].tolist()
+    assert before
+    feed.send(StatusChange(state=FeedState.RECONNECTING, gap=True))
+    wait_until(lambda: session.view().warm == 0)
+    view = session.view()
+    assert view.provisional == 0
+    assert view.predictions["timestamp"].tolist() == before == confirmed(session)["timestamp"].tolist()
+    assert view.timestamps[-1] == before[-1]
+    feed.send(LIVE, book(2), *[book(3)])
+    wait_until(lambda: session.view().provisional >= 1)
+    assert session.view().warm < predictor.window  # the warm-up starts anew
+
+
+# -- the machine's clock ----------------------------------------------------------------------------------------------
+
+
+def test_a_steady_clock_never_runs_back_and_counts_jumps_forward(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, wall = 50 * SECOND_NS, 1_700_000_000 * SECOND_NS
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now)
+    monkeypatch.setattr(time, "time_ns", lambda: wall)
+    clock = SteadyClock()
+    assert clock.now_ns() == wall
+    now, wall = now + SECOND_NS, wall - 3_600 * SECOND_NS
+    assert clock.now_ns() == 1_700_000_001 * SECOND_NS
+    assert clock.jumps == 0
+    wall = 1_700_003_600 * SECOND_NS
+    assert clock.now_ns() == wall
+    assert clock.jumps == 1
+    now, wall = now + SECOND_NS, wall + SECOND_NS
+    assert clock.now_ns() == wall
+    assert clock.jumps == 1
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_setting_the_clock_neither_wipes_nor_invents_rows(
+    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    # It is noon: a score begins anew with the day, and an hour forward or back must not leave this one.
+    to_noon_ns = time.time_ns() // DAY_NS * DAY_NS + DAY_NS // 2 - time.monotonic_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: time.monotonic_ns() + to_noon_ns)
+    clock = SteadyClock()
+    monkeypatch.setattr("core.market.session.CLOCK", clock)
+    monkeypatch.setattr("core.market.feeds.sampling.CLOCK", clock)
+
+    def arriving(number: int) -> OrderBookSnapshot:
+        return replace(book(number), received_ns=clock.now_ns())
+
+    session, feed = watching(predictor, loop, book(0, ago_s=9.0), book(1))
+    wait_until(lambda: len(confirmed(session)) > 5 and session.answer_score(0).outcomes > 0)
+    before, resolved = confirmed(session)["timestamp"].tolist(), session.answer_score(0).outcomes
+    set_ns = time.monotonic_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: time.monotonic_ns() + to_noon_ns + hours * 3_600 * SECOND_NS)
+    steps = session.step
+    for number in range(2, 6):
+        feed.send(arriving(number))
+        time.sleep(0.3)
+    wait_until(lambda: session.step >= steps + 3)
+    timestamps = session.view().timestamps
+    assert confirmed(session)["timestamp"].tolist()[: len(before)] == before
+    assert session.answer_score(0).outcomes >= resolved
+    assert (np.diff(timestamps) > 0).all()
+    jumped = timestamps[timestamps > before[-1] + 1_800_000]
+    if hours < 0:
+        assert len(jumped) == 0
+        assert (np.diff(timestamps) == STEP_MS).all()  # and the grid goes on without a hole
+    else:
+        assert 3 <= len(jumped) <= rows_since(set_ns)  # ten seconds carried would be forty
+        assert timestamps[len(timestamps) - len(jumped) - 1] < (set_ns + to_noon_ns) / 1e6 + STEP_MS

@@ -11,7 +11,7 @@ from scipy import stats
 from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.checkpoints import sha256
-from core.cli import evaluate_recordings
+from core.cli import evaluate as command
 from core.market.answers import report
 from core.market.answers.predictions import evaluate
 from core.market.answers.recordings import ScoredDay, Scoring, find_recordings, score_day, volatility
@@ -96,7 +96,7 @@ def test_recordings_on_which_saying_a_third_each_is_better_are_named(rows: Table
     mean = float(np.mean(-np.log(sure)))
     answer = {"checkpoint": "mine", "log_loss": mean, "recordings": [{}, {}], "groups": report.plain(table)}
     worse = [name for name, share in zip(rows.rows["recording"].cat.categories, sure, strict=True) if share < 1 / 3]
-    said = evaluate_recordings.worse_than_nothing(answer)
+    said = command.worse_than_nothing(answer)
     assert len(said) == int(mean > np.log(3)) + bool(worse)
     assert all("1.0986" in one or "of 2 recordings" in one for one in said)
     assert [name for name in rows.rows["recording"].cat.categories if any(name in one for one in said)] == worse
@@ -164,6 +164,6 @@ def test_rows_of_a_stalled_book_are_counted_and_said_and_not_scored(predictor: P
     assert day.stalled == 1_200 - 480 + 1
     assert not ((times >= 200 + 480) & (times <= 200 + 1_200)).any() and times.max() > 1_400
     rows = Table.joined({day.recording: day.table})
-    answer = evaluate_recordings._answer("mine", rows, [day], {}, report.all_tables(rows))
+    answer = command._answer("mine", rows, [day], {}, report.all_tables(rows))
     assert answer["recordings"][0]["stalled"] == day.stalled
-    assert "721 rows of a book that had not changed for 120 s are not scored" in evaluate_recordings.table(answer)
+    assert "721 rows of a book that had not changed for 120 s are not scored" in command.table(answer)

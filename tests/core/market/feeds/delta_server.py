@@ -35,6 +35,8 @@ class VenueServer(ABC):
     """Seconds between two messages."""
     options: ClassVar[Mapping[str, Any]] = {}
     """Of the ccxt exchange object."""
+    streams, trades = True, False
+    """Whether it has a socket of books, and one of trades."""
 
     def __init__(self) -> None:
         self.sockets: set[web.WebSocketResponse] = set()
@@ -61,18 +63,9 @@ class VenueServer(ABC):
         app.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
-        await self.open_port()
-        return self
-
-    async def open_port(self) -> None:
-        """Listen, at the same port as before."""
-        self._site = web.TCPSite(self._runner, "127.0.0.1", self.port)
-        await self._site.start()
+        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
         self.port = self._runner.addresses[0][1]
-
-    async def close_port(self) -> None:
-        """Take no more connections; those there stay."""
-        await self._site.stop()
+        return self
 
     def cut(self) -> None:
         """End every socket without a closing handshake."""
@@ -133,6 +126,7 @@ class VenueServer(ABC):
         exchange.enableRateLimit = False
         exchange.urls["api"] = self._moved(exchange.urls["api"])
         exchange.options |= self.options
+        exchange.has |= {"watchOrderBook": self.streams, "watchTrades": self.trades}
 
     def _moved(self, urls: Any) -> Any:
         if isinstance(urls, dict):

@@ -44,6 +44,12 @@ def test_up_to_a_thousand_levels_a_side_are_kept_as_deep_as_both_sides_reach() -
     assert not len(snapshot_of(book(10)).deep)
 
 
+def test_a_level_of_size_zero_is_no_level() -> None:
+    raw = book(12)
+    raw["asks"].insert(2, [101.75, 0.0])  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(snapshot_of(raw).whole, snapshot_of(book(12)).whole)
+
+
 def test_a_fault_past_the_tenth_level_costs_only_the_deeper_levels() -> None:
     raw = book(50)
     raw["asks"][30][1] = -1.0  # type: ignore[index]

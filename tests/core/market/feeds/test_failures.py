@@ -132,14 +132,14 @@ def test_retry_after_may_be_a_date(ahead_s: int, least_s: float, most_s: float) 
 
 @pytest.mark.parametrize(("lived_s", "failures"), [(4.9, 4), (5.1, 1)])
 def test_a_connection_that_lasted_five_seconds_begins_the_count_anew(lived_s: float, failures: int) -> None:
-    tries, lost = _Tries("stream", Backoff()), ConnectionResetError("cut")
+    tries, lost = _Tries(Backoff()), ConnectionResetError("cut")
     for seconds in (0.0, 0.0, 0.0, lived_s):
         tries.failed(lost, classify_failure(lost, "X", "A/B"), seconds, listed=True)
     assert tries.failures == failures
 
 
 def test_wrong_answers_are_asked_again_with_a_growing_wait_though_each_connection_had_a_book() -> None:
-    tries, wrong, waits = _Tries("auto", Backoff()), ccxt.BadResponse("x {"), []
+    tries, wrong, waits = _Tries(Backoff()), ccxt.BadResponse("x {"), []
     for _ in range(24):
         tries.succeeded()
         waits.append(tries.failed(wrong, classify_failure(wrong, "X", "A/B"), 0.5, listed=True))

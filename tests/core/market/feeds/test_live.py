@@ -18,7 +18,6 @@ import pytest
 from core.market.book import OrderBookSnapshot
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.connection import Transport
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MAX_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
@@ -70,8 +69,8 @@ class Reader:
 
 
 @asynccontextmanager
-async def following(server: VenueServer, *, trades: bool = False) -> AsyncIterator[Reader]:
-    feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, backoff=QUICK, trades=trades)
+async def following(server: VenueServer) -> AsyncIterator[Reader]:
+    feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, backoff=QUICK)
     async with server, aclosing(feed.events()) as events:
         yield Reader(events)
 
@@ -114,7 +113,8 @@ async def test_trades_are_streamed_with_their_aggressor() -> None:
         if one.get("e") == "trade"
     ]  # m: the buyer was the maker
     server = Replay(BINANCE)
-    async with following(server, trades=True) as reader:
+    server.trades = True
+    async with following(server) as reader:
         await reader.next_of(OrderBookSnapshot)
         while len(server.sockets) < 2:
             await asyncio.sleep(0.01)
@@ -137,11 +137,11 @@ async def test_a_market_that_leaves_its_snapshot_gets_a_fresh_one_before_a_level
         assert lost and all(status.gap and "moved past the levels" in status.message for status in lost)
 
 
-@pytest.mark.parametrize("transport", ["auto", "poll"])
-async def test_a_place_the_venue_does_not_serve_is_final(transport: Transport, tmp_path: Path) -> None:
+@pytest.mark.parametrize("streams", [True, False])
+async def test_a_place_the_venue_does_not_serve_is_final(streams: bool, tmp_path: Path) -> None:
     server = Replay(BINANCE)
-    server.refuses_requests = 451
-    async with followed(server, tmp_path, transport=transport) as market:
+    server.refuses_requests, server.streams = 451, streams
+    async with followed(server, tmp_path) as market:
         await market.until(lambda: bool(market.ended))
     assert market.ended.startswith("Binance does not serve the place this machine is in") and not market.breaks
 
@@ -154,18 +154,6 @@ async def test_a_bad_symbol_fails_at_once_and_names_the_nearest(symbol: str, tmp
         await market.until(lambda: bool(market.ended))
     assert market.ended == f"Binance has no market '{symbol}': the nearest are BTC/USDT."
     assert not server.asked and [status.state for status in market.statuses] == [FeedState.CONNECTING]
-
-
-async def test_an_exchange_that_goes_away_is_waited_for_until_it_is_back(tmp_path: Path) -> None:
-    async with followed(Replay(BINANCE), tmp_path, backoff=QUICK) as market:
-        await market.until_equal()
-        market.moves = False
-        await market.server.close_port()
-        market.server.cut()
-        await market.until(lambda: len(market.breaks) >= 3)
-        assert market.breaks[-1] == "Binance refuses the connection; connecting again."
-        await market.server.open_port()
-        await market.until_equal()
 
 
 async def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_place_that_is_asked_for_in_the_middle_of_a_jump_is_a_row(tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["book.parquet", "book.csv"])
 async def test_every_row_comes_out_once_in_order_with_its_time(tmp_path: Path, name: str) -> None:
-    feed = PlayedOnce(file_of(tmp_path, 300, name), market="NEXO/USDT", speed=None)
+    feed = PlayedOnce(file_of(tmp_path, 300, name), market="NEXO/USDT")
     events = [event async for event in feed.events()]
     assert events[0] == PLAYING
     assert events[-1] == StatusChange(state=FeedState.ENDED)
@@ -208,7 +208,7 @@ async def test_trades_come_before_the_row_that_closes_their_quarter_second(tmp_p
     trades = [Trade(price=100.5, size=1.0 + at, side="buy", exchange_ms=START_MS + at) for at in times]
     segment_path(path, TRADES).parent.mkdir()
     pq.write_table(trades_table(trades), segment_path(path, TRADES))
-    events = [short(event) async for event in PlayedOnce(path, market="x", speed=None).events()]
+    events = [short(event) async for event in PlayedOnce(path, market="x").events()]
     assert events == [PLAYING, trades[0], 0, trades[1], trades[2], 1, 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
 
 
@@ -223,7 +223,7 @@ async def test_what_was_traded_in_a_hole_and_the_break_of_the_trades_come_with_t
         writer.add_event(BREAK, START_MS + 600, until=START_MS + 9_500)
         writer.add_event("state", START_MS + 500, "x: locked since 22:13:20 UTC.")
     (path,) = writer.files
-    events = [short(event) async for event in PlayedOnce(path, market="x", speed=None).events()]
+    events = [short(event) async for event in PlayedOnce(path, market="x").events()]
     missed = TradesBreak(from_ms=START_MS + 600, until_ms=START_MS + 9_500)
     after = [missed, trades[1], trades[2], 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
     assert events == [PLAYING, 0, trades[0], 1, JUMPED, *after]
@@ -239,7 +239,7 @@ async def test_as_fast_as_it_goes_leaves_the_loop_to_others(tmp_path: Path) -> N
             await asyncio.sleep(0)
 
     beside = asyncio.ensure_future(other())
-    async for _ in PlayedOnce(file_of(tmp_path, 6_400), market="x", speed=None).events():
+    async for _ in PlayedOnce(file_of(tmp_path, 6_400), market="x").events():
         pass
     beside.cancel()
     assert turns >= 99  # once a chunk of 64 rows
@@ -247,7 +247,8 @@ async def test_as_fast_as_it_goes_leaves_the_loop_to_others(tmp_path: Path) -> N
 
 def test_controls_from_another_thread_wake_a_paused_feed(tmp_path: Path) -> None:
     async def scenario() -> None:
-        feed = RecordingFeed(file_of(tmp_path, 500), market="x", speed=None)
+        feed = RecordingFeed(file_of(tmp_path, 500), market="x")
+        feed.set_speed(None)
         async with aclosing(feed.events()) as events:
             await anext(events)
             feed.pause()

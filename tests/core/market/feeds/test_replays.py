@@ -82,23 +82,15 @@ async def test_no_fault_of_a_captured_venue_leaves_a_wrong_row_and_the_feed_is_l
 
 
 @pytest.mark.parametrize(
-    ("make", "late_s", "words", "options"),
-    [
-        (
-            lambda: Replay(GEMINI),
-            0.0,
-            "has given the same book for 2 s",
-            {"transport": "poll", "timeouts": Timeouts(still_s=2.0)},
-        ),
-        (BybitServer, 5.0, "Lagging 5.", {}),
-    ],
+    ("make", "name", "value", "words"),
+    [(lambda: Replay(GEMINI), "streams", False, "has given the same book for 2 s"), (BybitServer, "stamp_s", -5.0, "Lagging 5.")],
+    ids=["still", "lagging"],
 )
 async def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(
-    make: Callable[[], VenueServer], late_s: float, words: str, options: dict[str, Any], tmp_path: Path
+    make: Callable[[], VenueServer], name: str, value: float, words: str, tmp_path: Path
 ) -> None:
-    server = make()
-    server.stamp_s = -late_s
-    async with followed(server, tmp_path, **options) as market:
+    setattr(server := make(), name, value)
+    async with followed(server, tmp_path, timeouts=Timeouts(still_s=2.0)) as market:
         await market.until(lambda: words in market.session.status_now()[1], 40.0)
 
 

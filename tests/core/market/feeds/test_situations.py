@@ -3,13 +3,16 @@
 import asyncio
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from core.market.book import OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.situations import Since, Situation, Situations, lag_situation, said_of, situation_of, span_of
+from core.market.feeds.situations import LagMeter, Since, Situation, Situations, lag_situation, said_of, situation_of, span_of
 from tests.core.market.feeds.delta_server import (
     BinanceDeltaServer,
     BybitServer,
@@ -55,20 +58,22 @@ STATES: dict[Situation, tuple[Callable[[Any], object], str]] = {
 """How a book comes to be such a one, and what is said of it."""
 
 EVERY = [
-    (kind, SERVERS[(place + also) % len(SERVERS)], transport)
+    (kind, SERVERS[(place + also) % len(SERVERS)], streams)
     for place, kind in enumerate(STATES)
-    for also, transport in enumerate(("auto", "auto", "poll"))
+    for also, streams in enumerate((True, True, False))
 ]
 """Each state by the stream of two protocols and by request of the third."""
 
 
-@pytest.mark.parametrize(("kind", "make", "transport"), EVERY)
+@pytest.mark.parametrize(("kind", "make", "streams"), EVERY)
 async def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
-    kind: Situation, make: type[DeltaServer], transport: str, tmp_path: Path
+    kind: Situation, make: type[DeltaServer], streams: bool, tmp_path: Path
 ) -> None:
     times: dict[str, float] = {}
     make_odd, words = STATES[kind]
-    async with followed(make(), tmp_path, transport=transport) as market:
+    server = make()
+    server.streams = streams
+    async with followed(server, tmp_path) as market:
         await market.until_recorded()
         since = CLOCK.now_ms()
         await market.change(make_odd)
@@ -87,7 +92,7 @@ async def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
         await market.until_recorded(4)
     assert market.first_book(times["over"]) <= BACK_S
     assert [hole for hole in market.holes() if hole > 1.0] == [pytest.approx(LASTS_S, abs=2.0)]
-    assert market.wrong(1.5 if transport == "poll" else 0.45) == []
+    assert market.wrong(0.45 if streams else 1.5) == []
     assert not market.breaks
 
 
@@ -97,8 +102,8 @@ HALTS = [("cut", BinanceDeltaServer), ("from the start", BybitServer), ("polled"
 @pytest.mark.parametrize(("way", "make"), [*(("stands", make) for make in SERVERS), *HALTS])
 async def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(make: type[DeltaServer], way: str, tmp_path: Path) -> None:
     server, times = make(), dict[str, float]()
-    server.halted = way == "from the start"
-    async with followed(server, tmp_path, transport="poll" if way == "polled" else "auto") as market:
+    server.halted, server.streams = way == "from the start", way != "polled"
+    async with followed(server, tmp_path) as market:
         if way != "from the start":
             await market.until_recorded()
         market.moves, server.halted, since = False, True, CLOCK.now_ms()
@@ -152,7 +157,7 @@ async def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path
 
 async def test_a_trade_shows_that_there_is_no_halt(tmp_path: Path) -> None:
     server = TradingKraken()
-    async with followed(server, tmp_path, trades=True) as market:
+    async with followed(server, tmp_path) as market:
         await market.until_recorded()
         market.moves, server.halted = False, True
         await market.until(lambda: Situation.HALTED in market.kinds, 16.0)
@@ -235,19 +240,6 @@ async def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: P
         await asyncio.sleep(BACK_S)
         await market.until_recorded(4)
     assert not market.ended
-
-
-async def test_a_level_of_size_zero_is_no_level(tmp_path: Path) -> None:
-    class Zeros(KrakenServer):
-        def _reply(self, path: str) -> Any:
-            answer = super()._reply(path)
-            if path.endswith("Depth"):
-                answer["result"]["XXBTZUSD"]["asks"].insert(2, ["60000.15", "0.000", 1_700_000_000])
-            return answer
-
-    async with followed(Zeros(), tmp_path, transport="poll") as market:
-        await market.until_recorded(40)
-        assert market.kinds == [Situation.ASKED]
 
 
 class WithoutRequests(UnnumberedBybitServer):
@@ -355,6 +347,28 @@ def test_a_state_that_is_there_after_a_break_began_before_it_and_one_that_ended_
 def test_a_lag_either_way_is_named(lag_ms: float, words: str | None) -> None:
     found = lag_situation(lag_ms, 1_700_000_000_000)
     assert (found and str(found.words())) == words
+
+
+def test_the_lag_is_the_median_of_twenty_books_either_way() -> None:
+    meter = LagMeter()
+
+    def book(lag_ms: int, later_ms: int) -> OrderBookSnapshot:
+        received_ms = CLOCK.now_ms() + later_ms
+        return OrderBookSnapshot(levels=np.ones(40), exchange_ms=received_ms - lag_ms, received_ns=received_ms * 1_000_000)
+
+    def measure(lag_ms: int) -> str | None:
+        for i in range(20):
+            meter.measure(book(lag_ms, i))
+        assert meter.ms == pytest.approx(lag_ms, abs=1)
+        assert ("by its books' own time, or one of the two clocks is wrong" in meter.sentence()) == (meter.state is not None)
+        return meter.state and str(meter.state.short())
+
+    assert meter.ms is None
+    lags = (300, 2_400, -3_200, 3_600_400, 2_400)
+    assert [measure(lag) for lag in lags] == [None, "lagging 2.4 s", "clock ahead 3.2 s", "lagging 1 h", "lagging 2.4 s"]
+    for second in range(20):  # confirmed, not changed
+        meter.measure(replace(book(0, 1_000 * second), exchange_ms=meter._exchange_ms))
+    assert meter.ms == pytest.approx(2_400, abs=1)
 
 
 def test_spans_and_sentences_are_whole() -> None:

@@ -123,9 +123,7 @@ def trades(market: Market) -> list[tuple[Any, ...]]:
 def followed(server: Trading, folder: Path) -> AbstractAsyncContextManager[Market]:
     """As `virtual_market.followed`, with trades and a model that answers."""
     predictor = tiny_predictor(folder, real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
-    return virtual_market.followed(
-        server, folder / "recordings", predictor=predictor, trades=True, timeouts=Timeouts(trades_s=0.1)
-    )
+    return virtual_market.followed(server, folder / "recordings", predictor=predictor, timeouts=Timeouts(trades_s=0.1))
 
 
 @pytest.mark.parametrize(("make", "ids"), [(TradingKraken, True), (TradingGemini, False)])
@@ -198,7 +196,7 @@ async def test_a_burst_of_ten_thousand_trades_loses_none_and_delays_no_row(tmp_p
 
 async def test_a_cut_right_after_a_trade_makes_no_second_one(tmp_path: Path) -> None:
     server = TradingKraken()
-    options = {"trades": True, "backoff": Backoff(first_s=0.02, cap_s=0.05), "timeouts": Timeouts(trades_s=0.05)}
+    options = {"backoff": Backoff(first_s=0.02, cap_s=0.05), "timeouts": Timeouts(trades_s=0.05)}
     async with virtual_market.followed(server, tmp_path, **options) as market:
         await market.until(lambda: bool(server.sockets))
         start = CLOCK.now_ms()

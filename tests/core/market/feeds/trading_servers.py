@@ -34,7 +34,7 @@ class Trading(VenueServer):
         traded: all that happened, in its order. again: how many a new connection is sent.
     """
 
-    again = AGAIN
+    again, trades = AGAIN, True
 
     def __init__(self, *wire: Wire) -> None:
         super().__init__(*wire)

@@ -125,7 +125,9 @@ FEED = "simulated/3"
 
 
 def begin() -> MarketSession:
-    return MarketSession(SimulatedFeed(3, start_ms=START_MS, speed=50.0), load_predictor())
+    feed = SimulatedFeed(3, start_ms=START_MS)
+    feed.set_speed(50.0)
+    return MarketSession(feed, load_predictor())
 
 
 def until(recorder: BackgroundRecorder, wanted: Callable[[RecordingStatus], bool]) -> RecordingStatus:
