@@ -1,6 +1,7 @@
 """The grid: one row every 250 ms, the last book known then, nothing past the limit and nothing into a pause."""
 
 import asyncio
+import time
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from core.market.book import OrderBookSnapshot
 from core.market.events import BookLost, Confirmation, Confirmed, Gap, Row
+from core.market.feeds.clock import SteadyClock
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.sampling import Grid, next_step
 from core.market.grid import MAX_CARRY_MS, carry_ms, count_pauses, grid_rows, sampling_interval, segments, stalled
@@ -340,3 +342,43 @@ def test_the_next_step_is_the_next_quarter_of_a_second(clock: Clock, monkeypatch
     for clock.ms in (START, START + 1, START + 249):
         asyncio.run(next_step())
     assert waited == [0.25, 0.249, 0.001]
+
+
+# -- this machine's clock -------------------------------------------------------------------------------------------------
+
+
+def test_a_steady_clock_never_runs_back_and_counts_jumps_forward(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, wall = 50 * 10**9, 1_700_000_000 * 10**9
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now)
+    monkeypatch.setattr(time, "time_ns", lambda: wall)
+    clock = SteadyClock()
+    assert clock.now_ns() == wall
+    now, wall = now + 10**9, wall - 3_600 * 10**9
+    assert clock.now_ns() == 1_700_000_001 * 10**9
+    assert clock.jumps == 0
+    wall = 1_700_003_600 * 10**9
+    assert clock.now_ns() == wall
+    assert clock.jumps == 1
+    now, wall = now + 10**9, wall + 10**9
+    assert clock.now_ns() == wall
+    assert clock.jumps == 1
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_setting_the_clock_neither_wipes_nor_invents_rows(monkeypatch: pytest.MonkeyPatch, hours: int) -> None:
+    passed_ms = set_ms = 0
+    monkeypatch.setattr(time, "monotonic_ns", lambda: passed_ms * 1_000_000)
+    monkeypatch.setattr(time, "time_ns", lambda: (START + passed_ms + set_ms) * 1_000_000)
+    monkeypatch.setattr("core.market.feeds.sampling.CLOCK", steady := SteadyClock())
+    sampler, items = Sampler("wall"), list[FeedEvent]()
+    for passed_ms in range(100, 6_000, 100):
+        set_ms = hours * 3_600_000 if passed_ms > 3_000 else 0
+        items += sampler.grid.on_tick()
+        items += sampler.grid.on_event(replace(book(passed_ms, 0), received_ns=steady.now_ns()))
+    rows, gaps = ([item for item in items if isinstance(item, kind)] for kind in (Row, Gap))
+    steps = np.diff([row.timestamp for row in rows]).tolist()
+    assert [gap.kind for gap in gaps] == ["clock"] * (hours > 0)
+    if hours < 0:
+        assert steps == [250] * 22  # and the grid goes on without a hole
+    else:
+        assert sorted(steps) == [*[250] * 21, 3_600_250]  # of the hour that was skipped nothing is made up

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from core.market.answers.predictions import HeadResult, evaluate
-from core.market.book import STEP_MS, BookRows, OrderBookSnapshot
+from core.market.book import BookRows, OrderBookSnapshot
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.clock import SteadyClock
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.meters import REGISTRY, STAGES
 from core.market.predictor import Predictor, windows_of
@@ -378,17 +377,11 @@ def test_a_market_that_stands_still_is_named_and_not_scored(predictor: Predictor
 
 LIVE = StatusChange(state=FeedState.LIVE)
 SECOND_NS = 1_000_000_000
-DAY_NS = 86_400 * SECOND_NS
 
 
 def book(number: int, *, ago_s: float = 0.0, confirms: bool = True) -> OrderBookSnapshot:
     received_ns = time.time_ns() - int(ago_s * SECOND_NS)
     return OrderBookSnapshot(levels=ROWS.levels[number], exchange_ms=0, received_ns=received_ns, confirms=confirms)
-
-
-def rows_since(start_ns: int) -> float:
-    """Rows that the time since `time.monotonic_ns()` was this has at most, however long a busy machine made it."""
-    return (time.monotonic_ns() - start_ns) / 1e6 / STEP_MS + 1
 
 
 def watching(predictor: Predictor, loop: BackgroundLoop, *script: object) -> tuple[MarketSession, ScriptedFeed]:
@@ -432,60 +425,3 @@ def test_a_tail_that_is_never_confirmed_becomes_a_gap(predictor: Predictor, loop
     feed.send(LIVE, book(2), *[book(3)])
     wait_until(lambda: session.view().provisional >= 1)
     assert session.view().warm < predictor.window  # the warm-up starts anew
-
-
-# -- the machine's clock ----------------------------------------------------------------------------------------------
-
-
-def test_a_steady_clock_never_runs_back_and_counts_jumps_forward(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, wall = 50 * SECOND_NS, 1_700_000_000 * SECOND_NS
-    monkeypatch.setattr(time, "monotonic_ns", lambda: now)
-    monkeypatch.setattr(time, "time_ns", lambda: wall)
-    clock = SteadyClock()
-    assert clock.now_ns() == wall
-    now, wall = now + SECOND_NS, wall - 3_600 * SECOND_NS
-    assert clock.now_ns() == 1_700_000_001 * SECOND_NS
-    assert clock.jumps == 0
-    wall = 1_700_003_600 * SECOND_NS
-    assert clock.now_ns() == wall
-    assert clock.jumps == 1
-    now, wall = now + SECOND_NS, wall + SECOND_NS
-    assert clock.now_ns() == wall
-    assert clock.jumps == 1
-
-
-@pytest.mark.parametrize("hours", [-1, 1])
-def test_setting_the_clock_neither_wipes_nor_invents_rows(
-    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch, hours: int
-) -> None:
-    # It is noon: a score begins anew with the day, and an hour forward or back must not leave this one.
-    to_noon_ns = time.time_ns() // DAY_NS * DAY_NS + DAY_NS // 2 - time.monotonic_ns()
-    monkeypatch.setattr(time, "time_ns", lambda: time.monotonic_ns() + to_noon_ns)
-    clock = SteadyClock()
-    monkeypatch.setattr("core.market.session.CLOCK", clock)
-    monkeypatch.setattr("core.market.feeds.sampling.CLOCK", clock)
-
-    def arriving(number: int) -> OrderBookSnapshot:
-        return replace(book(number), received_ns=clock.now_ns())
-
-    session, feed = watching(predictor, loop, book(0, ago_s=9.0), book(1))
-    wait_until(lambda: len(confirmed(session)) > 5 and session.answer_score(0).outcomes > 0)
-    before, resolved = confirmed(session)["timestamp"].tolist(), session.answer_score(0).outcomes
-    set_ns = time.monotonic_ns()
-    monkeypatch.setattr(time, "time_ns", lambda: time.monotonic_ns() + to_noon_ns + hours * 3_600 * SECOND_NS)
-    steps = session.step
-    for number in range(2, 6):
-        feed.send(arriving(number))
-        time.sleep(0.3)
-    wait_until(lambda: session.step >= steps + 3)
-    timestamps = session.view().timestamps
-    assert confirmed(session)["timestamp"].tolist()[: len(before)] == before
-    assert session.answer_score(0).outcomes >= resolved
-    assert (np.diff(timestamps) > 0).all()
-    jumped = timestamps[timestamps > before[-1] + 1_800_000]
-    if hours < 0:
-        assert len(jumped) == 0
-        assert (np.diff(timestamps) == STEP_MS).all()  # and the grid goes on without a hole
-    else:
-        assert 3 <= len(jumped) <= rows_since(set_ns)  # ten seconds carried would be forty
-        assert timestamps[len(timestamps) - len(jumped) - 1] < (set_ns + to_noon_ns) / 1e6 + STEP_MS
