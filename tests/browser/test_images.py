@@ -1,4 +1,4 @@
-"""The garment pages in a real Chromium: a real file in, its ranking out, a patch lit, the steps to tokens."""
+"""The garment pages in a real Chromium: a real file in, its ranking out, a patch lit."""
 
 from __future__ import annotations
 
@@ -68,12 +68,3 @@ def test_the_picture_is_the_first_screen_and_a_patch_lights_what_it_looks_at(new
     page.mouse.move(box["x"] + box["width"] / 2 + 12, box["y"] + box["height"] / 3)
     expect(page.locator(".attention-sentence")).to_contain_text("the patch in row 3, column 5 looks at", ignore_case=True)
     assert stage.evaluate("stage => stage.toDataURL()") != rest
-
-
-def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/classify?item=3&patch=24&inside=tokens")
-    grey = page.locator('.matrix[data-key="tokens_grey"] td[data-v]')
-    expect(grey).to_have_text([str(level) for level in gallery()[0][3][12:16, 8:12].ravel()], timeout=PATIENCE_MS)
-    page.get_by_text("2. Embedding").first.click()
-    page.wait_for_url(re.compile("stage=embedding"), timeout=PATIENCE_MS)
-    drawn(page, ".st-key-tokens_embedded .live-plot")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -25,21 +24,6 @@ def test_a_click_on_a_rows_name_reads_that_query_and_the_link_keeps_it(new_page:
         outlined = one.locator(f"{WEIGHTS} tbody tr", has=one.locator("td.out"))
         expect(outlined).to_have_count(1, timeout=PATIENCE_MS)
         expect(outlined.locator("th")).to_have_text("drank", timeout=PATIENCE_MS)
-
-
-def test_one_control_at_a_time_and_its_values_in_the_notebook(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
-    page = new_page(app, "/positions?n=32")
-    drawn(page, ".st-key-pe_matrix .live-plot")
-    with page.expect_download(timeout=PATIENCE_MS) as download:
-        page.get_by_role("button", name="Notebook (.ipynb)").click()
-    file = tmp_path / "positions.ipynb"
-    download.value.save_as(file)
-    assert "LENGTH = 32  # positions" in file.read_text(encoding="utf-8")
-    expect(page.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
-    page.get_by_role("radio", name="Base").or_(page.get_by_role("button", name="Base")).first.click()
-    page.wait_for_url(re.compile("dial=base"), timeout=PATIENCE_MS)
-    expect(page.get_by_text("Length: 32").first).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
 
 
 def test_back_leads_to_the_tab_before(new_page: NewPage, app: AppServer) -> None:

@@ -76,32 +76,30 @@ def test_the_same_node_is_updated_and_the_data_move(plots_page: Page) -> None:
     assert plots_page.evaluate("window.y !== window.before.data[1].y.bdata")
 
 
-def test_a_plot_far_out_of_view_is_not_drawn_again_until_it_is_near(plots_page: Page) -> None:
-    page = plots_page
-    page.evaluate(f"document.querySelector('{MOVING}').style.marginTop = '5000px'")
-    page.wait_for_function(f"!document.querySelector('{MOVING}').livePlot.inView")
-    page.wait_for_function(f"!document.querySelector('{MOVING}').livePlot.drawing")
+HIDE = """document.dispatchEvent(new Event('visibilitychange', Object.defineProperty(
+    document, 'hidden', { value: HIDDEN, configurable: true })))"""
+DISTANT = f"document.querySelector('{MOVING}').style.marginTop = '5000px'"
+
+
+@pytest.mark.parametrize(
+    ("away", "back"),
+    [
+        (DISTANT, f"document.querySelector('{MOVING}').scrollIntoView()"),
+        (HIDE.replace("HIDDEN", "true"), HIDE.replace("HIDDEN", "false")),
+    ],
+    ids=["far out of view", "of a hidden page"],
+)
+def test_a_plot_that_nobody_sees_is_not_drawn_again_until_somebody_does(plots_page: Page, away: str, back: str) -> None:
+    page, plot = plots_page, f"document.querySelector('{MOVING}').livePlot"
+    page.evaluate(f"void ({away})")
+    page.wait_for_function(f"!{plot}.drawing && (document.hidden || !{plot}.inView)")
     drawn = updates(page)
-    page.evaluate(f"void (window.waiting = document.querySelector('{MOVING}').livePlot.next)")
-    page.wait_for_function(f"document.querySelector('{MOVING}').livePlot.next !== window.waiting", timeout=60_000)
+    page.evaluate(f"void (window.waiting = {plot}.next)")
+    page.wait_for_function(f"{plot}.next !== window.waiting", timeout=60_000)
     assert updates(page) == drawn
-    page.locator(MOVING).scroll_into_view_if_needed()
+    page.evaluate(f"void ({back})")
     wait_for_updates(page, 2)
     page.evaluate(f"document.querySelector('{MOVING}').style.marginTop = ''")
-
-
-def test_a_hidden_page_draws_no_changes_until_it_is_seen(plots_page: Page) -> None:
-    page = plots_page
-    show = "(hidden) => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true }); "
-    show += "document.dispatchEvent(new Event('visibilitychange')); }"
-    page.evaluate(show, True)
-    page.wait_for_function(f"!document.querySelector('{MOVING}').livePlot.drawing")
-    drawn = updates(page)
-    page.evaluate(f"void (window.waiting = document.querySelector('{MOVING}').livePlot.next)")
-    page.wait_for_function(f"document.querySelector('{MOVING}').livePlot.next !== window.waiting", timeout=60_000)
-    assert updates(page) == drawn
-    page.evaluate(show, False)
-    wait_for_updates(page, 2)
 
 
 def test_alternative_text(plots_page: Page) -> None:

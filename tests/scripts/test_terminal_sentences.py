@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 from core.market.answers.ahead import WIDEST
-from core.market.answers.intervals import spaced
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.answers.scoreboard import Scoreboard
 from core.market.labels import Head, fit_alpha, moves_after
@@ -25,6 +24,7 @@ from core.market.store.rows import read_market
 from core.market.store.segments import TRADES, segment_path
 from core.market.stream import SCORES, STATUSES, score_rows
 from pages.markets import live_scores, terminal
+from tests.core.market.answers.test_one_answer import leads_of
 from tests.core.market.helpers import read_trades
 from tests.scripts.test_scripts import NODE
 
@@ -52,26 +52,6 @@ def e_value(differences: NDArray[np.float64]) -> float:
     stakes = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7)
     logs = [sum(s * d + (math.log(1 - s) + s) * d * d for d in (differences / WIDEST).tolist()) for s in stakes]
     return sum(math.exp(min(one, 700)) for one in logs) / len(stakes)
-
-
-def leads_of(log: NDArray[np.void], calls: NDArray[np.int64], head: int) -> tuple[NDArray[np.float64], list[int]]:
-    """(outcomes, rules) leads of a head's answers over each rule at outcomes that do not overlap, and the times of these.
-
-    Args:
-        log: rows of the board's log. calls: (rows, rules) that the rules called there.
-    """
-    horizon = HEADS[head][1]
-    truth, p, places = log["came"][:, head], log["recalibrated"][:, head], log["timestamp"] // 250
-    known = np.flatnonzero(truth >= 0)
-    apart = known[spaced(places[known], horizon)]
-    leads = np.zeros((len(apart), len(RIVALS)))
-    for n, i in enumerate(apart):
-        past = known[places[known] + horizon <= places[i]]
-        for rule in range(len(RIVALS)):
-            after = truth[past[calls[past, rule] == calls[i, rule]]]
-            chance = ((after == truth[i]).sum() + 1) / (len(after) + 3)
-            leads[n, rule] = math.log(max(p[i, truth[i]], 0.01)) - math.log(max(chance, 0.01))
-    return leads, log["timestamp"][apart].tolist()
 
 
 def stand(leads: NDArray[np.float64]) -> tuple[str, float, str, int]:
@@ -129,7 +109,9 @@ def test_every_sentence_is_what_its_state_says(tmp_path: Path) -> None:
                 states.append({"p": shown.tolist(), "usual": usual, "score": score, "horizon": HEADS[head][1]})
                 came = log["came"][begins:, head]
                 shares = np.bincount(came[came >= 0], minlength=3) / max(1, (came >= 0).sum())
-                parts = [leads_of(log[part], called[part, head], head) for part in (slice(begins), slice(begins, None))]
+                parts = [
+                    leads_of(log[part], called[part, head], head, HEADS[head][1]) for part in (slice(begins), slice(begins, None))
+                ]
                 here = (parts[0][1][0], stand(np.concatenate([leads for leads, _times in parts]))) if begins else None
                 expected.append((shown, shares, stand(parts[1][0]), here))
     assert len(states) >= 300

@@ -35,5 +35,7 @@ def test_the_numbers_are_this_images(classifier: Classifier) -> None:
     found = walk(classifier.model, classifier.normalise(IMAGE[None].copy()), temperature=classifier.temperature)
     text = words(opened(item="5", stage="embedding", patch="24", byhand="3"))
     assert f"{found.embedded[23, 2]:.4f}" in text
+    grey = " ".join(words(opened(item="5", stage="patches", patch="24")).split())
+    assert all(" ".join(map(str, row)) in grey for row in IMAGE[12:16, 8:12])
     text = words(opened(item="5", stage="classes"))
     assert f"{classifier.probabilities(IMAGE[None].copy()).max():.4f}" in text

@@ -80,22 +80,32 @@ def test_its_score_is_its_own_and_that_of_each_naive_rule(board: Scoreboard, hea
     assert found.right[ANSWER] == (adapted[at].argmax(axis=1) == truth[at]).sum()
 
 
+def leads_of(log: NDArray[np.void], calls: NDArray[np.integer], head: int, horizon: int) -> tuple[NDArray[np.float64], list[int]]:
+    """(outcomes, rules) leads of a head's answers over each rule at outcomes that do not overlap, and the times of these.
+
+    Args:
+        log: rows of the board's log. calls: (rows, rules) that the rules called there.
+    """
+    truth, p, places = log["came"][:, head], log["recalibrated"][:, head], log["timestamp"] // 250
+    known = np.flatnonzero(truth >= 0)
+    apart = known[spaced(places[known], horizon)]
+    leads = np.zeros((len(apart), len(RIVALS)))
+    for n, i in enumerate(apart):
+        past = known[places[known] + horizon <= places[i]]
+        for rule in range(len(RIVALS)):
+            after = truth[past[calls[past, rule] == calls[i, rule]]]
+            chance = ((after == truth[i]).sum() + 1) / (len(after) + 3)
+            leads[n, rule] = math.log(max(p[i, truth[i]], 0.01)) - math.log(max(chance, 0.01))
+    return leads, log["timestamp"][apart].tolist()
+
+
 @pytest.mark.parametrize("head", [0, 1])
 def test_its_lead_is_of_outcomes_that_do_not_overlap_over_rules_that_know_the_past_alone(board: Scoreboard, head: int) -> None:
-    """In a loop over the file: a rule's probabilities at a row are of outcomes that were known by then."""
-    adapted, truth = of_file(head)
-    (_, horizon), known = HEADS[head], np.flatnonzero(truth != UNKNOWN)
-    calls = rule_calls(head)
-    leads = dict.fromkeys(RIVALS, 0.0)
-    for i in known[spaced(TIMES[known] // 250, horizon)]:
-        past = known[AT[known] + horizon <= AT[i]]
-        mine = -math.log(max(adapted[i, truth[i]], 0.01))
-        for rule in RIVALS:
-            after = truth[past][calls[rule][past] == calls[rule][i]]
-            leads[rule] += -math.log(max(((after == truth[i]).sum() + 1) / (len(after) + 3), 0.01)) - mine
+    calls = np.stack([rule_calls(head)[rule] for rule in RIVALS], axis=1)
+    leads = leads_of(board.log.tail(), calls, head, HEADS[head][1])[0].sum(axis=0)
     found = board.answers.score(head)
-    assert found.lead.totals == pytest.approx([leads[rule] for rule in RIVALS], abs=1e-9)
-    assert found.nearest == min(leads, key=leads.__getitem__)
+    assert found.lead.totals == pytest.approx(leads, abs=1e-9)
+    assert found.nearest == RIVALS[leads.argmin()]
 
 
 def test_what_was_shown_is_what_is_scored() -> None:
