@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None, *, program: str = "python -m core",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=LazyParser)
     for name, text in COMMANDS.items():
-        commands.add_parser(name, help=text).fill = partial(_fill, name)
+        commands.add_parser(name, help=text).fill = partial(add_options_of, LABORATORY.get(name, f"core.cli.{name}"))
     given = sys.argv[1:] if arguments is None else arguments
 
     def run() -> None:
@@ -59,8 +59,9 @@ def main(arguments: list[str] | None = None, *, program: str = "python -m core",
     return exit_code(run, " ".join([parser.prog, *given[:1]]))
 
 
-def _fill(name: str, parser: argparse.ArgumentParser) -> None:
-    find_module(LABORATORY.get(name, f"core.cli.{name}")).add_options(parser)
+def add_options_of(module: str, parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command, or of a part of it, by the name of its file."""
+    find_module(module).add_options(parser)
 
 
 def find_module(name: str) -> ModuleType:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 from core import checkpoints
-from core.cli import LazyParser, find_module, options
+from core.cli import LazyParser, add_options_of, options
 from core.device import use_one_thread
 from core.market.answers import report as reports
 from core.market.answers.naive import A_THIRD_EACH, NAIVE
@@ -68,12 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     p.add_argument("--beside", nargs="+", default=[], metavar="NAME", help="other checkpoints on the same rows")
     p.set_defaults(run=_run_tlob)
     for name, (module, text) in LABORATORY.items():
-        models.add_parser(name, help=text).fill = partial(_fill, module)
+        models.add_parser(name, help=text).fill = partial(add_options_of, module)
     _add_writer(models)
-
-
-def _fill(module: str, parser: argparse.ArgumentParser) -> None:
-    find_module(module).add_options(parser)
 
 
 def _run_tlob(o: argparse.Namespace) -> None:
@@ -156,13 +152,7 @@ def _score_all(
     """The recordings that could be scored, and by name why the others could not."""
     use_one_thread()
     bar = counting_bar("window")
-    by = Scoring(
-        head=head,
-        market=o.market,
-        every=o.every,
-        part=o.part,
-        thresholds=o.thresholds if o.adaptive else None,
-    )
+    by = Scoring(head=head, market=o.market, every=o.every, part=o.part, thresholds=o.thresholds if o.adaptive else None)
     scored: list[ScoredDay] = []
     skipped: dict[str, str] = {}
     for day in days:

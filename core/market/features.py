@@ -39,7 +39,6 @@ STEP_WIDTH = 0.1
 FIRST_STEP_LEVEL = 2
 """`drift` writes its steps to the price columns of this level (counted from 0) and of the next ones."""
 
-
 MID = -1
 """Stands for the mid among `price_columns`."""
 

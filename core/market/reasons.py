@@ -156,14 +156,7 @@ def _states(away: NDArray[np.floating], kind: TransformKind) -> tuple[int, ...]:
     book = np.zeros(len(groups))
     book[: len(FEATURES)][ASK_SIZES], book[: len(FEATURES)][BID_SIZES] = -1, 1
     near, sides = np.abs(book), book
-    kinds = {
-        TOUCH: sides,
-        NEAR_ASK: near,
-        NEAR_BID: near,
-        FAR: sides,
-        DRIFT: np.ones(len(groups)),
-        OLDER: np.zeros(len(groups)),
-    }
+    kinds = {TOUCH: sides, NEAR_ASK: near, NEAR_BID: near, FAR: sides, DRIFT: np.ones(len(groups)), OLDER: np.zeros(len(groups))}
     means = []
     for group, weights in kinds.items():
         here = weights * (groups == group)
@@ -189,13 +182,7 @@ class WithoutOrder:
 
 @falls_back
 def without_order(
-    predictor: Predictor,
-    entry: MarketCard,
-    levels: FloatArray,
-    place: Place,
-    *,
-    head: int,
-    recalibrate: Recalibrate,
+    predictor: Predictor, entry: MarketCard, levels: FloatArray, place: Place, *, head: int, recalibrate: Recalibrate
 ) -> WithoutOrder:
     """Asks a head again, with the sizes at a price cut to the mean of their neighbours in a raw window (n, 40).
 

@@ -76,10 +76,8 @@ class View:
 GOOD: Final = 0.98
 """Share of a minute from which on a feed was live in it."""
 
-
 UNHEARD_MS: Final = 5_000
 """Time between two looks at a feed from which on nobody looked, as on a computer that slept."""
-
 
 FeedDay = tuple[int, tuple[tuple[int, str], ...]]
 

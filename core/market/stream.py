@@ -208,14 +208,6 @@ class StepCollector:
         self.rows, self.trades, self.outcomes, self.breaks = [], [], [], []
 
 
-class Subscription:
-    """One viewer's place at a stream: wakes when there is a newer frame, and keeps none."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self.changed = asyncio.Event()
-
-
 class FrameStream:
     """The last frames of one market, and whom to wake when there is a newer one. May be used from any thread.
 
@@ -225,7 +217,7 @@ class FrameStream:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._subscriptions: set[Subscription] = set()
+        self._waiting: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
         self._frames: deque[bytes] = deque(maxlen=MAX_BEHIND)
         self._version = 0
 
@@ -254,9 +246,9 @@ class FrameStream:
     def wake(self) -> None:
         """Let every viewer look again: there is a new frame, or the feed's status has changed."""
         with self._lock:
-            loops: dict[asyncio.AbstractEventLoop, list[Subscription]] = {}
-            for one in self._subscriptions:
-                loops.setdefault(one.loop, []).append(one)
+            loops: dict[asyncio.AbstractEventLoop, list[asyncio.Event]] = {}
+            for one, loop in self._waiting.items():
+                loops.setdefault(loop, []).append(one)
         for loop, waiting in loops.items():
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_wake, waiting)
@@ -265,21 +257,21 @@ class FrameStream:
     def viewers(self) -> int:
         """Number of subscribers."""
         with self._lock:
-            return len(self._subscriptions)
+            return len(self._waiting)
 
     @contextmanager
-    def subscribe(self) -> Iterator[Subscription]:
-        """A subscription in the running loop, for as long as the block lasts."""
-        one = Subscription(asyncio.get_running_loop())
+    def subscribe(self) -> Iterator[asyncio.Event]:
+        """An event of the running loop, for as long as the block lasts, which is set when there is something newer."""
+        one = asyncio.Event()
         with self._lock:
-            self._subscriptions.add(one)
+            self._waiting[one] = asyncio.get_running_loop()
         try:
             yield one
         finally:
             with self._lock:
-                self._subscriptions.discard(one)
+                self._waiting.pop(one, None)
 
 
-def _wake(waiting: list[Subscription]) -> None:
+def _wake(waiting: list[asyncio.Event]) -> None:
     for one in waiting:
-        one.changed.set()
+        one.set()

@@ -23,7 +23,7 @@ from core.market.feeds.situations import Since
 from core.market.hub import hub
 from core.market.light import EVERY_S, WindowLight, keeper
 from core.market.session import KEPT_ROWS, MarketSession
-from core.market.stream import STATUSES, Subscription
+from core.market.stream import STATUSES
 from core.store import BoundedStore, Limit
 from pages.shared.language import translate_to
 from pages.shared.navigation import MARKET_STREAM
@@ -134,7 +134,7 @@ class SessionNotices:
 
     async def _look(self) -> None:
         stream = self._session.frames.stream
-        with stream.subscribe() as subscription:
+        with stream.subscribe() as changed:
             while True:
                 status = (*self._session.status_now(), self._session.situations(), self._session.day())
                 if status != self.status:
@@ -142,8 +142,8 @@ class SessionNotices:
                     stream.wake()
                 with contextlib.suppress(TimeoutError):  # a feed that goes stale says so by sending nothing
                     async with asyncio.timeout(STATUS_EVERY_S):
-                        await subscription.changed.wait()
-                subscription.changed.clear()
+                        await changed.wait()
+                changed.clear()
 
     async def _renew_lights(self) -> None:
         """Wake the viewers for a new light; of several heads the one that waits longest comes first.
@@ -202,10 +202,10 @@ async def market_stream(websocket: WebSocket) -> None:
     if session is None:
         await websocket.close(code=NOT_RUNNING)
         return
-    with session.frames.stream.subscribe() as subscription, notices_of(session, progress) as notices:
+    with session.frames.stream.subscribe() as changed, notices_of(session, progress) as notices:
         tasks = [
-            asyncio.create_task(_send(websocket, ticket, session, notices, subscription, progress)),
-            asyncio.create_task(_receive(websocket, session, subscription, progress)),
+            asyncio.create_task(_send(websocket, ticket, session, notices, changed, progress)),
+            asyncio.create_task(_receive(websocket, session, changed, progress)),
             asyncio.create_task(_answer_without(websocket, session, progress)),
         ]
         try:
@@ -225,13 +225,13 @@ async def _send(
     ticket: Ticket,
     session: MarketSession,
     notices: SessionNotices,
-    subscription: Subscription,
+    changed: asyncio.Event,
     progress: Progress,
 ) -> None:
     stream = session.frames.stream
     version, noticed, day, lit = -1, -1, None, None
     while True:
-        subscription.changed.clear()
+        changed.clear()
         if noticed != notices.number:
             noticed, (status, message, situations, newest) = notices.number, notices.status
             state: dict[str, Any] = {"status": STATUSES.index(status), "text": translate_to(ticket.language, message)}
@@ -261,7 +261,7 @@ async def _send(
             if light is not None and light is not lit:
                 lit = light
                 await websocket.send_text(light.message)
-        await subscription.changed.wait()
+        await changed.wait()
 
 
 async def _answer_without(websocket: WebSocket, session: MarketSession, progress: Progress) -> None:
@@ -289,7 +289,7 @@ def _place_of(text: str) -> tuple[float, float]:
     return place
 
 
-async def _receive(websocket: WebSocket, session: MarketSession, subscription: Subscription, progress: Progress) -> None:
+async def _receive(websocket: WebSocket, session: MarketSession, changed: asyncio.Event, progress: Progress) -> None:
     """Take how many frames the viewer has read, the head whose light it wants ("light 3", "light" for none), or a question.
 
     A question is for the answer without what rests at a price ("without 1.225 0.001", the price and the step that it stands for).
@@ -302,7 +302,7 @@ async def _receive(websocket: WebSocket, session: MarketSession, subscription: S
             if text.startswith("light"):
                 wanted = text.removeprefix("light").strip()
                 progress.head = range(len(session.predictor.heads))[int(wanted)] if wanted else None
-                subscription.changed.set()
+                changed.set()
                 continue
             if text.startswith("without "):
                 progress.place = _place_of(text)
@@ -314,4 +314,4 @@ async def _receive(websocket: WebSocket, session: MarketSession, subscription: S
         waiting = progress.unread >= MAX_UNREAD
         progress.read = max(progress.read, min(read, progress.sent))
         if waiting:
-            subscription.changed.set()
+            changed.set()

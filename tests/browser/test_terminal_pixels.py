@@ -74,7 +74,7 @@ class Market:
     def __init__(self, predictor: Predictor, key: str = "recording/one") -> None:
         one = find_recording(OPENS_WITH)
         self.session = MarketSession(ScriptedFeed([], key=key, market=one.market), predictor)
-        self.session.frames.stream._subscriptions.add(Mock(loop=Mock(is_closed=lambda: True)))
+        self.session.frames.stream._waiting[Mock()] = Mock(is_closed=lambda: True)
         self.light = MarketLight(predictor, self.session.entry)
         self.version = 0
         self.feed = RecordingFeed(one.paths, market=one.market, lead=400)

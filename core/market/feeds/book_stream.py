@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from core.market.feeds.ccxt_books import is_usable, same_levels
+from core.market.feeds.ccxt_books import levels_of, same_levels
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import OutOfStep
 from core.market.feeds.followed_trades import FollowedTrades
@@ -142,5 +142,5 @@ class BookStream:
         if book is None:
             return None
         if self._judge.unusable is not None and self._judge.unusable.streamed:
-            return book if is_usable(book) else None
+            return None if levels_of(book) is None else book
         return None if self._judge.last is None or same_levels(book, self._judge.last) else book

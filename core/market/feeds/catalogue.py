@@ -10,7 +10,7 @@ from typing import Final
 
 from core.market.feeds.failures import classify_failure
 from core.market.feeds.protocol import FeedFailed
-from core.market.feeds.venues import Configure, ccxt_modules, close_exchange, make_exchange
+from core.market.feeds.venues import ccxt_modules, close_exchange, make_exchange
 from core.messages import Refusal, compose
 from core.once import once
 
@@ -58,14 +58,14 @@ def exchanges() -> tuple[ExchangeEntry, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.name.lower()))
 
 
-async def markets(exchange: str, *, configure: Configure | None = None) -> list[str]:
+async def markets(exchange: str) -> list[str]:
     """Symbols of the spot, perpetual and dated markets that an exchange trades, spot first. Run it in the background loop.
 
     Raises:
         CatalogueUnavailable: with no network, or where the exchange does not answer in time.
         FeedFailed: for an exchange that does not exist.
     """
-    client = await asyncio.to_thread(make_exchange, exchange, None, configure)
+    client = await asyncio.to_thread(make_exchange, exchange)
     try:
         async with asyncio.timeout(PATIENCE_S):
             listed = await client.load_markets()

@@ -82,18 +82,14 @@ def _cut_off(side: Sequence[Any], asked: int | None) -> bool:
     return bool(side) and (len(side) == asked or len(side) % 10 == 0)
 
 
-def is_usable(book: Any) -> bool:
-    """Tells whether a row can be made of a book of ccxt's."""
+def levels_of(book: Any) -> FloatArray | None:
+    """(40,) levels of a book of ccxt's; None where no row can be made of it."""
     try:
-        snapshot_of(book)
+        return snapshot_of(book).levels
     except BookError:
-        return False
-    return True
+        return None
 
 
 def same_levels(book: Any, known: OrderBookSnapshot) -> bool:
     """Tells whether a book of ccxt's has the levels of a known one; a book that cannot be used has not."""
-    try:
-        return np.array_equal(snapshot_of(book).levels, known.levels)
-    except BookError:
-        return False
+    return (levels := levels_of(book)) is not None and np.array_equal(levels, known.levels)

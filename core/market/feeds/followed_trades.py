@@ -24,22 +24,18 @@ class _TappedTrades(dict[str, Any]):
     What `watch_trades` returns lacks those that come while nobody waits, and all but a thousand of a burst.
 
     Attributes:
-        tapped: whether a cache of this market was seen.
+        cache: of this market; None until one was seen.
     """
 
     def __init__(self, caches: Mapping[str, Any], symbol: str, take: Callable[[Any], None]) -> None:
         super().__init__(caches)
-        self._symbol, self._take, self._cache = symbol, take, None
-
-    @property
-    def tapped(self) -> bool:
-        return self._cache is not None
+        self._symbol, self._take, self.cache = symbol, take, None
 
     def __setitem__(self, symbol: str, cache: Any) -> None:
         super().__setitem__(symbol, cache)
-        if symbol != self._symbol or cache is self._cache:
+        if symbol != self._symbol or cache is self.cache:
             return
-        self._cache, append = cache, cache.append
+        self.cache, append = cache, cache.append
         for trade in list(cache):  # some venues' are filled before they are kept
             self._take(trade)
 
@@ -77,7 +73,7 @@ class FollowedTrades:
                     if proof.interrupted and not await self._failed_soon(watching):
                         self._resume()
                     came = await watching
-                    for trade in () if tapped.tapped else came:
+                    for trade in came if tapped.cache is None else ():
                         self._came(trade)
                 except not_supported() as error:
                     log.info("%s streams no trades of %s: %s", self._judge.name, self._judge.symbol, error)

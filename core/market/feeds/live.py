@@ -25,7 +25,7 @@ from core.market.feeds.failures import (
 )
 from core.market.feeds.market_judge import FeedMemory, Timeouts
 from core.market.feeds.protocol import Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
-from core.market.feeds.venues import Configure, close_exchange, make_exchange, unit_of_symbol
+from core.market.feeds.venues import close_exchange, make_exchange, unit_of_symbol
 from core.messages import Message, compose, sentence
 
 MAX_DOUBTS = 9
@@ -47,25 +47,16 @@ class LiveFeed:
 
     Args:
         exchange: ccxt's id, "binance". symbol: ccxt's unified symbol, "BTC/USDT", "BTC/USDT:USDT".
-        configure: changes the exchange object before its first use (addresses, options).
         backoff, timeouts: see their classes.
     """
 
     clock: Clock = "wall"
 
-    def __init__(
-        self,
-        exchange: str,
-        symbol: str,
-        *,
-        configure: Configure | None = None,
-        backoff: Backoff | None = None,
-        timeouts: Timeouts | None = None,
-    ) -> None:
+    def __init__(self, exchange: str, symbol: str, *, backoff: Backoff | None = None, timeouts: Timeouts | None = None) -> None:
         self.key, self.market = f"live/{exchange}/{symbol}", symbol
         self.exchange, self.symbol = exchange, symbol
         self.tick, self.unit = 0.0, unit_of_symbol(symbol)
-        self._configure, self._backoff, self._timeouts = configure, backoff or Backoff(), timeouts or Timeouts()
+        self._backoff, self._timeouts = backoff or Backoff(), timeouts or Timeouts()
         self._memory, self._name = FeedMemory(), exchange
 
     async def events(self) -> AsyncIterator[FeedEvent]:
@@ -77,7 +68,7 @@ class LiveFeed:
         self._memory.proof.cut(CLOCK.now_ms())  # of an earlier iteration, if there was one
         yield StatusChange(state=FeedState.CONNECTING)
         # in a thread, since the import alone takes a second
-        exchange = await asyncio.to_thread(make_exchange, self.exchange, self.symbol, self._configure)
+        exchange = await asyncio.to_thread(make_exchange, self.exchange, self.symbol)
         self._name = str(exchange.name)
         tries = _Tries(self._backoff)
         try:

@@ -1,9 +1,10 @@
 """State of one followed market: its newest book, whether one can be used, whether it is halted; and what follows."""
 
 import asyncio
+import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,7 +15,6 @@ from core.market.events import BookLost, Confirmation, Trade, TradesBreak
 from core.market.feeds.ccxt_books import KnownDepth, same_levels, snapshot_of
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import OutOfStep
-from core.market.feeds.listing import Listing
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.situations import OF_BOOK, Situation, Situations, said_of, situation_of
 from core.market.feeds.trade_proof import TradeProof
@@ -22,6 +22,18 @@ from core.market.feeds.trade_proof import TradeProof
 ConnectionEvent = OrderBookSnapshot | Trade | TradesBreak | Confirmation | BookLost | StatusChange
 KEPT_S: Final = 30.0
 """Streamed books are kept for so long, to be compared with one on request."""
+NARROW: Final = ("okx", "okxus", "myokx", "kraken")
+NARROW_SPOT: Final = ("binance", "binanceus", "bybit", "bybiteu")
+"""Venues that list one market alone where asked to, any or a spot one."""
+HALTED_S: Final = 1.5
+QUIET_S: Final = 10.0
+"""Seconds between two looks at the list, of a market that is halted, and of one that stands still."""
+WHOLE_S: Final = 60.0
+"""The same of one that stands still, where the whole list is asked for, up to ten megabytes."""
+COST: Final = 4.0
+"""A look is followed by a pause of so many times what it took, at least."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +70,75 @@ class Timeouts:
     settle_s: float = 1.0
     unchecked_s: float = 15.0
     still_s: float = 30.0
+
+
+class Listing:
+    """Entry of one market in its venue's list. It outlives the feed's connections.
+
+    A list that calls a market halted while it is traded is not believed until it calls it traded again: some venues' words for a
+    market that takes limit orders alone count as halted.
+
+    Attributes:
+        halted: whether the market is not traded now.
+    """
+
+    def __init__(self) -> None:
+        self.halted = False
+        self._was_active = self._disbelieved = False
+        self._next_s = 0.0
+
+    def update(self, market: Mapping[str, Any] | None) -> None:
+        """Take in the market's entry; one that does not say whether it is traded counts as traded."""
+        halted = market is not None and market.get("active") is False
+        if not halted:
+            self._was_active, self._disbelieved = True, False
+        self.halted = halted and not self._disbelieved
+
+    def book_changed(self) -> None:
+        """The book of a halted market changed: orders are taken back in a halt, too, but where there was nothing else ever."""
+        if not self._was_active:
+            self.traded()
+
+    def traded(self) -> None:
+        """There was a trade, whatever the list says."""
+        self.halted, self._disbelieved = False, True
+
+    def is_due(self, exchange: Any, symbol: str, quiet_s: float, after_s: float) -> bool:
+        """Tells whether to look: soon while the market is halted; else once it has stood still for `after_s`, now and then."""
+        still = quiet_s >= (after_s if narrows(exchange, symbol) else max(after_s, WHOLE_S))
+        return (self.halted or still) and time.monotonic() >= self._next_s
+
+    async def look(self, exchange: Any, symbol: str) -> None:
+        """Ask for the market's entry; an answer that lacks it, or does not come, says nothing."""
+        began_s, narrow = time.monotonic(), narrows(exchange, symbol)
+        try:
+            found = [one for one in await _asked(exchange, symbol) if one.get("symbol") == symbol]
+            if found:
+                self.update(found[0])
+        except Exception as error:
+            log.debug("the list of markets of %s could not be read: %r", exchange.id, error)
+        now_s = time.monotonic()
+        self._next_s = now_s + max(HALTED_S if self.halted else QUIET_S if narrow else WHOLE_S, COST * (now_s - began_s))
+
+
+def narrows(exchange: Any, symbol: str) -> bool:
+    """Tells whether the venue lists one market alone where asked to."""
+    return exchange.id in NARROW or (exchange.id in NARROW_SPOT and bool(exchange.markets[symbol].get("spot")))
+
+
+async def _asked(exchange: Any, symbol: str) -> Sequence[Mapping[str, Any]]:
+    """The market's entry, alone or among all others."""
+    market = exchange.markets[symbol]
+    found: Sequence[Mapping[str, Any]]
+    if not narrows(exchange, symbol):
+        found = await exchange.fetch_markets()
+    elif exchange.id in ("bybit", "bybiteu"):
+        found = await exchange.fetch_spot_markets({"symbol": market["id"]})
+    elif exchange.id in ("okx", "okxus", "myokx"):
+        found = await exchange.fetch_markets_by_type(market["type"], {"instId": market["id"]})
+    else:
+        found = await exchange.fetch_markets({"pair" if exchange.id == "kraken" else "symbol": market["id"]})
+    return found
 
 
 @dataclass

@@ -42,14 +42,13 @@ class Pacer:
     """Counts the rows that are due. Every method may be called from any thread.
 
     Args:
-        speed: multiple of real time, above 0; None or infinity for as fast as possible.
         clock: monotonic seconds.
     """
 
-    def __init__(self, speed: float | None = 1.0, *, clock: Callable[[], float] = lambda: time.monotonic()) -> None:
+    def __init__(self, clock: Callable[[], float] = lambda: time.monotonic()) -> None:
         self._lock = threading.Lock()
         self._clock = clock
-        self._speed = _checked(speed)
+        self._speed = 1.0
         self._paused = False
         self._stepping = 0
         self._anchor, self._taken = clock(), 0
@@ -69,10 +68,15 @@ class Pacer:
     def set_speed(self, speed: float | None) -> None:
         """Change the speed.
 
+        Args:
+            speed: multiple of real time; None or infinity for as fast as possible.
+
         Raises:
             ValueError: for a speed that is not above 0.
         """
-        wanted = _checked(speed)
+        wanted = math.inf if speed is None else float(speed)
+        if not wanted > 0:
+            raise ValueError(f"a speed of {speed:g} plays nothing: give a number above 0, or None for as fast as it goes")
         with self._lock:
             step_s, now = STEP_MS / 1e3 / self._speed, self._clock()
             # the part of the step that has passed stays passed, or dragging a slider would stop the playback
@@ -127,14 +131,6 @@ class Pacer:
         """A control was used."""
         self._changes += 1
         self._wake()
-
-
-def _checked(speed: float | None) -> float:
-    if speed is None:
-        return math.inf
-    if not speed > 0:
-        raise ValueError(f"a speed of {speed:g} plays nothing: give a number above 0, or None for as fast as it goes")
-    return float(speed)
 
 
 class PlayedFeed(Pacer, ABC):

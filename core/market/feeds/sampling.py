@@ -18,12 +18,11 @@ class Grid:
 
     Args:
         clock: see `core.market.feeds.protocol.Feed`.
-        carry_ms: longest that a book is carried.
     """
 
-    def __init__(self, clock: Clock, *, carry_ms: int = MAX_CARRY_MS) -> None:
+    def __init__(self, clock: Clock) -> None:
         self.wall = clock == "wall"
-        self._times = RowTimes(carry_ms, holds=self.wall)
+        self._times = RowTimes(MAX_CARRY_MS, holds=self.wall)
         self._book: FloatArray = NO_LEVELS
         self._bands: Bands | None = None
         self._received_ns = self._confirmed_ms = 0

@@ -21,14 +21,6 @@ Numbers = tuple[int | None, float | str, float | str, Side]
 """Time, price, size and side of a trade; a price or size that no market has as it was written."""
 
 
-def trade_of(trade: Mapping[str, Any]) -> Trade | None:
-    """A ccxt trade; None where its price, size or time is missing or not sensible."""
-    time, price, size, side = _numbers(trade)
-    if time is None or isinstance(price, str) or isinstance(size, str):
-        return None
-    return Trade(price=price, size=size, side=side, exchange_ms=time, id=_id(trade) or "")
-
-
 def _numbers(trade: Mapping[str, Any]) -> Numbers:
     time, side = trade.get("timestamp"), SIDES.get(trade.get("side"))
     whole = int(time) if isinstance(time, int | float) and 0 < time < MAX_MS else None
@@ -82,15 +74,16 @@ class TradeProof:
         """The trades of a message, in ccxt's form, that were not there before, by their time."""
         fresh = []
         for one in message:
-            numbers = _numbers(one)
-            if self._seen(numbers, _id(one)):
+            numbers, own = _numbers(one), _id(one)
+            if self._seen(numbers, own):
                 continue
-            if (trade := trade_of(one)) is not None:
-                fresh.append(trade)
-            elif numbers[0] is None:
+            time, price, size, side = numbers
+            if time is None:
                 self.untimed += 1
-            else:
+            elif isinstance(price, str) or isinstance(size, str):
                 self.odd += 1
+            else:
+                fresh.append(Trade(price=price, size=size, side=side, exchange_ms=time, id=own or ""))
         return sorted(fresh, key=lambda trade: trade.exchange_ms)
 
     def cut(self, at_ms: int) -> None:

@@ -10,7 +10,7 @@ enough.
 import asyncio
 import math
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -18,9 +18,6 @@ from typing import Any
 from core.market.feeds.bounded_answers import bound, bound_messages
 from core.market.feeds.protocol import FeedFailed
 from core.messages import compose
-
-Configure = Callable[[Any], None]
-"""Changes a new ccxt exchange object before its first use: addresses, a proxy, options."""
 
 BINANCE = frozenset({"binance", "binanceus", "binanceusdm", "binancecoinm"})
 CLOSE_S = 1.0
@@ -45,7 +42,7 @@ def ccxt_modules() -> tuple[Any, Any]:
     return ccxt.pro, ccxt.async_support
 
 
-def make_exchange(exchange: str, symbol: str | None = None, configure: Configure | None = None) -> Any:
+def make_exchange(exchange: str, symbol: str | None = None) -> Any:
     """A ccxt exchange object, with sockets where ccxt has them. It binds itself to a loop when first used.
 
     Raises:
@@ -67,8 +64,6 @@ def make_exchange(exchange: str, symbol: str | None = None, configure: Configure
     if exchange == "htx":
         _begin_with_snapshot(made)
     bound(made)
-    if configure is not None:
-        configure(made)
     return made
 
 

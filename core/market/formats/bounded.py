@@ -37,12 +37,7 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
 
 
 def convert(
-    files: Mapping[str, Path],
-    path: Path,
-    seen: Inspection,
-    *,
-    market: str,
-    progress: Progress | None = None,
+    files: Mapping[str, Path], path: Path, seen: Inspection, *, market: str, progress: Progress | None = None
 ) -> FileSummary:
     """As `conversion.convert`, in twice an inspection's time, as rows are written too; a process that is ended leaves nothing.
 

@@ -320,12 +320,7 @@ class _Seen:
 
 
 def convert(
-    files: Mapping[str, Path],
-    path: Path,
-    *,
-    market: str,
-    seen: Inspection | None = None,
-    progress: Progress | None = None,
+    files: Mapping[str, Path], path: Path, *, market: str, seen: Inspection | None = None, progress: Progress | None = None
 ) -> FileSummary:
     """Write a recording of these files: a row every 250 ms, where a book was observed (`core.market.grid.grid_rows`).
 

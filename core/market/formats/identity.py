@@ -36,7 +36,6 @@ _SYMBOLS: Final = (
 )
 """A symbol within any other name: BTC-USDT, eth, AAPL."""
 
-
 _QUOTES: Final = frozenset({"usdt", "usdc", "usd", "eur", "usdtusdt", "usdcusdc", "usdusd", "swap", "perp", "perpetual"})
 """Endings by which a symbol says more than another: what it is quoted in, settled in, and that it is perpetual."""
 

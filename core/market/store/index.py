@@ -140,10 +140,8 @@ def bundled_recordings() -> list[Recording]:
     Raises:
         BookError: where their index cannot be read.
     """
-    sizes = {
-        one.name: sum(file.size for file in files_at(FOLDER, one.path, FOLDER / "trades" / one.path.name)) for one in recordings()
-    }
-    return [_read(replace(one, size=sizes[one.name]), files_at(FOLDER, one.path)) for one in recordings()]
+    files = {one: files_at(FOLDER, one.path, FOLDER / "trades" / one.path.name) for one in recordings()}
+    return [_read(replace(one, size=sum(file.size for file in some)), some[:1]) for one, some in files.items()]
 
 
 def find_recording(name: str) -> Recording:

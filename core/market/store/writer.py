@@ -27,14 +27,7 @@ from numpy.typing import NDArray
 
 from core.files import write_whole
 from core.market.bands import BandChange, Ladder
-from core.market.book import (
-    DEEP_COLUMNS,
-    FILE_COLUMNS,
-    RECORDED_LEVELS,
-    STEP_MS,
-    FloatArray,
-    mid_price,
-)
+from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, RECORDED_LEVELS, STEP_MS, FloatArray, mid_price
 from core.market.events import Row, Trade
 from core.market.grid import HOUR_MS, count_pauses
 from core.market.store import call_columns, segments

@@ -17,7 +17,7 @@ from core.market.events import BookLost, Confirmation, Confirmed, Gap, Row
 from core.market.feeds.clock import SteadyClock
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.sampling import Grid, next_step
-from core.market.grid import MAX_CARRY_MS, carry_ms, count_pauses, grid_rows, sampling_interval, segments, stalled
+from core.market.grid import MAX_CARRY_MS, RowTimes, carry_ms, count_pauses, grid_rows, sampling_interval, segments, stalled
 
 START = 1_700_000_000_000
 
@@ -49,7 +49,8 @@ class Sampler:
     """The rows alone of a grid whose feed is live."""
 
     def __init__(self, clock: Literal["wall", "event"] = "event", *, carry_ms: int = MAX_CARRY_MS) -> None:
-        self.grid = Grid(clock, carry_ms=carry_ms)
+        self.grid = Grid(clock)
+        self.grid._times = RowTimes(carry_ms, holds=self.grid.wall)
         self.grid.on_event(StatusChange(state=FeedState.LIVE))
 
     def push(self, event: FeedEvent) -> list[Row]:

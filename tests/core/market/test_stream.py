@@ -61,7 +61,7 @@ def trade(at: int) -> Trade:
 
 def watched(session: MarketSession) -> MarketSession:
     """The same session; its stream has a viewer."""
-    session.frames.stream._subscriptions.add(Mock(loop=Mock(is_closed=lambda: True)))
+    session.frames.stream._waiting[Mock()] = Mock(is_closed=lambda: True)
     return session
 
 

@@ -55,7 +55,7 @@ def test_a_message_to_its_pixel(calls: list[str], tmp_path: Path, monkeypatch: p
 
     @asynccontextmanager
     async def watched(server: BinanceDeltaServer) -> Any:
-        session = MarketSession(LiveFeed(server.exchange, server.symbol, configure=server.configure), predictor)
+        session = MarketSession(LiveFeed(server.exchange, server.symbol), predictor)
         monkeypatch.setattr(stream_route, "hub", lambda: Mock(join=Mock(return_value=session)))
         loop.submit(session.run())
         visitor = Visitor(TICKETS.keep(Ticket(viewer="me", session=weakref.ref(session), language="en")))

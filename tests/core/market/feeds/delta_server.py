@@ -16,9 +16,11 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pytest
 from aiohttp import WSMsgType, web
 
 from core.market.book import BookError, FloatArray, interleave
+from core.market.feeds.venues import make_exchange
 
 Side = dict[int, int]
 """Price in ticks to size in lots."""
@@ -65,6 +67,8 @@ class VenueServer(ABC):
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
         self.port = self._runner.addresses[0][1]
+        self._patch = pytest.MonkeyPatch()
+        self._patch.setattr("core.market.feeds.live.make_exchange", self.make_exchange)
         return self
 
     def cut(self) -> None:
@@ -74,6 +78,7 @@ class VenueServer(ABC):
                 socket._req.transport.abort()
 
     async def __aexit__(self, *error: object) -> None:
+        self._patch.undo()
         await self._runner.cleanup()
 
     async def send(self, text: str) -> None:
@@ -120,6 +125,13 @@ class VenueServer(ABC):
         finally:
             self.sockets.discard(socket)
         return socket
+
+    def make_exchange(self, exchange: str, symbol: str | None = None) -> Any:
+        """As `core.market.feeds.venues.make_exchange`, which has its place while the server runs; this venue's is here."""
+        made = make_exchange(exchange, symbol)
+        if exchange == self.exchange:
+            self.configure(made)
+        return made
 
     def configure(self, exchange: Any) -> None:
         """Every address leads here, the host as the first part of the path."""

@@ -12,7 +12,7 @@ from core.market.events import Trade
 from core.market.feeds import requested_books
 from core.market.feeds.ccxt_books import KnownDepth, snapshot_of
 from core.market.feeds.market_judge import MarketJudge
-from core.market.feeds.trade_proof import trade_of
+from core.market.feeds.trade_proof import TradeProof
 
 
 def side(best: float, step: float, count: int) -> list[list[float]]:
@@ -96,10 +96,9 @@ def test_a_book_that_is_no_use_is_refused_with_a_reason(raw: dict[str, object], 
 
 def test_trades() -> None:
     whole = {"price": 100.5, "amount": 2, "timestamp": 5, "side": "sell", "id": "1"}
-    assert trade_of(whole) == Trade(price=100.5, size=2.0, side="sell", exchange_ms=5)
-    assert trade_of({**whole, "side": None}) == Trade(price=100.5, size=2.0, side=None, exchange_ms=5)
-    for key in ("price", "amount", "timestamp"):
-        assert trade_of({**whole, key: None}) is None
+    assert TradeProof().new_trades([whole]) == [Trade(price=100.5, size=2.0, side="sell", exchange_ms=5)]
+    assert TradeProof().new_trades([{**whole, "side": None}]) == [Trade(price=100.5, size=2.0, side=None, exchange_ms=5)]
+    assert TradeProof().new_trades({**whole, key: None} for key in ("price", "amount", "timestamp")) == []
 
 
 def at(ask: float, bid: float) -> OrderBookSnapshot:

@@ -13,7 +13,7 @@ from aiohttp import web
 from core.market.feeds import bounded_answers
 from core.market.feeds.bounded_answers import MAX_ANSWER
 from core.market.feeds.failures import RetryVerdict, WrongAnswer, classify_failure
-from core.market.feeds.venues import ccxt_modules, close_exchange, make_exchange
+from core.market.feeds.venues import ccxt_modules, close_exchange
 from tests.core.market.feeds.delta_server import BinanceDeltaServer
 
 MARKETS = {"timezone": "UTC", "serverTime": 0, "rateLimits": [], "symbols": []}
@@ -28,7 +28,7 @@ def ask(respond: Callable[[str], Any]) -> Any:
 
     async def scenario() -> Any:
         async with Answering() as server:
-            exchange = make_exchange("binance", "BTC/USDT", server.configure)
+            exchange = server.make_exchange("binance", "BTC/USDT")
             try:
                 return await exchange.publicGetExchangeInfo()
             finally:

@@ -48,7 +48,15 @@ def test_first_visitors_who_come_together_list_the_exchanges_once(monkeypatch: p
         catalogue.exchanges.cache_clear()
 
 
-def test_markets_of_an_exchange_come_spot_first() -> None:
+@pytest.fixture
+def binance(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The object by which its markets are listed."""
+    made = make_exchange("binance")
+    monkeypatch.setattr(catalogue, "make_exchange", lambda _name: made)
+    return made
+
+
+def test_markets_of_an_exchange_come_spot_first(binance: Any) -> None:
     listed = [
         ("swap", "ETH/USDT:USDT", True),
         ("spot", "ETH/USDT", True),
@@ -60,26 +68,20 @@ def test_markets_of_an_exchange_come_spot_first() -> None:
     async def load() -> dict[str, dict[str, Any]]:
         return {symbol: {"type": kind, "symbol": symbol, "active": active} for kind, symbol, active in listed}
 
-    def configure(exchange: Any) -> None:
-        exchange.load_markets = load
-
-    found = asyncio.run(markets("binance", configure=configure))
+    binance.load_markets = load
+    found = asyncio.run(markets("binance"))
     assert found == ["BTC/USDT", "ETH/USDT", "BTC/USDT:USDT", "ETH/USDT:USDT"]
 
 
-def test_an_exchange_that_does_not_answer_is_said_not_to() -> None:
-    def configure(exchange: Any) -> None:
-        exchange.urls["api"]["public"] = "http://127.0.0.1:9/api/v3"
-        exchange.options["fetchMarkets"] = {"types": ["spot"]}
-
+def test_an_exchange_that_does_not_answer_is_said_not_to(binance: Any) -> None:
+    binance.urls["api"]["public"] = "http://127.0.0.1:9/api/v3"
+    binance.options["fetchMarkets"] = {"types": ["spot"]}
     with pytest.raises(CatalogueUnavailable, match=r"^The markets of Binance could not be listed: .* refuses the connection\.$"):
-        asyncio.run(markets("binance", configure=configure))
+        asyncio.run(markets("binance"))
 
 
-def test_an_exchange_that_takes_too_long_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    def configure(exchange: Any) -> None:
-        exchange.load_markets = lambda: asyncio.sleep(60)
-
+def test_an_exchange_that_takes_too_long_is_said_to(binance: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    binance.load_markets = lambda: asyncio.sleep(60)
     monkeypatch.setattr(catalogue, "PATIENCE_S", 0.05)
     with pytest.raises(CatalogueUnavailable, match="Binance could not be listed: Binance did not answer in time"):
-        asyncio.run(markets("binance", configure=configure))
+        asyncio.run(markets("binance"))

@@ -70,7 +70,7 @@ class Reader:
 
 @asynccontextmanager
 async def following(server: VenueServer) -> AsyncIterator[Reader]:
-    feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, backoff=QUICK)
+    feed = LiveFeed(server.exchange, server.symbol, backoff=QUICK)
     async with server, aclosing(feed.events()) as events:
         yield Reader(events)
 

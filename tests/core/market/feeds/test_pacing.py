@@ -17,7 +17,8 @@ class Clock:
 
 def begun(speed: float | None = 1.0) -> tuple[Pacer, Clock]:
     clock = Clock()
-    pacer = Pacer(speed, clock=clock)
+    pacer = Pacer(clock)
+    pacer.set_speed(speed)
     pacer.restart()
     return pacer, clock
 
@@ -104,9 +105,7 @@ def test_leaving_as_fast_as_it_goes_for_a_speed_goes_on_at_that_speed() -> None:
 
 @pytest.mark.parametrize("speed", [0, -1.0, math.nan])
 def test_a_speed_that_plays_nothing_is_refused(speed: float) -> None:
-    with pytest.raises(ValueError, match="plays nothing: give a number above 0"):
-        Pacer(speed)
     pacer, _ = begun()
-    with pytest.raises(ValueError, match="plays nothing"):
+    with pytest.raises(ValueError, match="plays nothing: give a number above 0"):
         pacer.set_speed(speed)
     assert pacer.speed == 1.0

@@ -41,7 +41,7 @@ class Market:
             server.clock = lambda: clock.CLOCK.now_ns() / 1e9
             server.remember()
         self.events: list[tuple[float, FeedEvent]] = []
-        self.feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, **options)
+        self.feed = LiveFeed(server.exchange, server.symbol, **options)
         self.session = MarketSession(self.feed, predictor or Silent())
         self.session.listeners.append(lambda event: self.events.append((self.now(), event)))
         self.recording = SessionRecording(self.session, folder)
