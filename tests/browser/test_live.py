@@ -34,10 +34,6 @@ def stat(page: Page, name: str) -> str:
     return page.locator(STAT, has=page.get_by_text(name, exact=True)).locator("dd").first.inner_text(timeout=PATIENCE_MS)
 
 
-def step(page: Page) -> int:
-    return int(page.locator(SCREEN).get_attribute("data-drawn-step") or 0)
-
-
 def wait_for_status(page: Page, name: str) -> None:
     expect(page.locator(STAT, has=page.get_by_text("Status", exact=True)).locator("dd").first).to_have_text(
         name, timeout=PATIENCE_MS
@@ -46,11 +42,7 @@ def wait_for_status(page: Page, name: str) -> None:
 
 def wait_for_steps(page: Page, count: int) -> None:
     """Until the screen shows that many more steps."""
-    wait_until_step(page, step(page) + count)
-
-
-def wait_until_step(page: Page, target: int) -> None:
-    """Until the screen shows this step, or a later one."""
+    target = int(page.locator(SCREEN).get_attribute("data-drawn-step") or 0) + count
     page.wait_for_function(
         "([selector, target]) => Number(document.querySelector(selector)?.dataset.drawnStep) >= target",
         arg=[SCREEN, target],

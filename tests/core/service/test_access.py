@@ -107,13 +107,6 @@ def test_any_sign_of_a_proxy_and_any_doubt_make_a_stranger(connection: RequestAd
     assert visitor_of(connection).role is Role.STRANGER
 
 
-def test_who_runs_the_server_may_open_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(OPEN_VARIABLE, "yes")
-    far = came(bind="0.0.0.0", peer="10.0.0.7")
-    assert visitor_of(far).role is Role.SIGNED_IN
-    assert visitor_of(far, sign_in=True).role is Role.STRANGER  # where there is a sign-in, it alone decides
-
-
 def test_a_sign_in_with_and_without_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
     def role(**user: object) -> Role:
         roles = {visitor_of(how, sign_in=True, user=user or None).role for how in (came(), passed_on)}
@@ -122,6 +115,8 @@ def test_a_sign_in_with_and_without_a_list(monkeypatch: pytest.MonkeyPatch) -> N
     passed_on = came(headers={"x-forwarded-for": "10.0.0.7", "host": "desk.example"})
 
     assert role() is Role.STRANGER and role(email="ana@desk.example") is Role.SIGNED_IN
+    monkeypatch.setenv(OPEN_VARIABLE, "yes")
+    assert role() is Role.STRANGER  # where there is a sign-in, it alone decides
     monkeypatch.setenv(USERS_VARIABLE, "ana@desk.example")
     assert role(email="Ana@desk.example", email_verified=True) is Role.SIGNED_IN
     assert role(email="eve@desk.example") is Role.STRANGER and role(sub="ana@desk.example") is Role.STRANGER

@@ -2,11 +2,10 @@
 
 import io
 import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from unittest.mock import Mock
 
 import numpy as np
 import psutil
@@ -21,6 +20,7 @@ from core.signs.samples import clip_samples
 from core.signs.video import VideoError, read_video
 from core.vision import pictures
 from core.vision.pictures import Picture, PictureError, decode
+from core.workers import Stopped
 from tests.core import bombs
 from tests.core.signs.video_files import film, grey
 
@@ -90,21 +90,15 @@ def test_a_frame_of_many_scans_is_refused_at_once_and_one_of_some_within_its_tim
     assert taken.seconds < 1.5
 
 
-def test_another_visitors_picture_is_read_before_a_bombers_next() -> None:
-    bomb, times = bombs.scans(4800, 100), dict[str, float]()
-
-    def bring(name: str, address: str, data: bytes) -> None:
-        try:
-            decoding.picture(stranger(address), data)
-        finally:  # a slow processor stops a bomb, which has had its turn as well
-            times[name] = time.monotonic()
-
-    with ThreadPoolExecutor(5) as threads:
-        bombers = [threads.submit(bring, f"bomb {one}", "a", bomb) for one in range(4)]
-        time.sleep(0.3)
-        other = threads.submit(bring, "other", "b", bombs.still(64, "PNG"))
-        wait([*bombers, other])
-    assert sum(times["other"] < ended for name, ended in times.items() if name != "other") >= 2
+def test_turns_are_taken_by_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that another visitor's picture is read before a bomber's next (`core.workers.WaitingLine`)."""
+    asked = Mock(side_effect=Stopped("busy"))
+    for pool in (decoding._quick, decoding._films):
+        monkeypatch.setattr(pool, "run", asked)
+    for kind in (decoding.picture, decoding.frame, decoding.film):
+        with pytest.raises(ValueError, match="too many files wait here already"):
+            kind(stranger("10.0.0.7"), b"")  # type: ignore[operator]
+    assert [call.kwargs["by"] for call in asked.call_args_list] == ["10.0.0.7"] * 3
 
 
 def noise(mode: str, kind: str, **options: object) -> bytes:
