@@ -2,12 +2,9 @@
 
 import asyncio
 import re
-import sys
-import threading
 import weakref
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 from unittest.mock import Mock
 
@@ -23,35 +20,15 @@ from tests.core.market.feeds.delta_server import BinanceDeltaServer
 from tests.core.market.feeds_for_tests import wait_until
 from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 from tests.pages.markets.test_stream_route import Visitor
+from tests.pages.test_flows import ROOT, entered, listed, section
 
-ROOT = Path(__file__).resolve().parents[3]
-OURS = tuple(str(ROOT / folder) for folder in ("core", "pages"))
-SECTION = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").split("### A message to its pixel\n")[1].split("\n#")[0]
-HERE = [name.replace(":", ".") for name in re.findall(r"^\d+\. `((?:core|pages)\.[\w.:]+)`", SECTION, re.MULTILINE)]
-BROWSERS = re.findall(r"^\d+\. `(\w+)` of `(\w+\.js)`", SECTION, re.MULTILINE)
-
-
-@pytest.fixture
-def calls() -> Any:
-    """The project's functions as any thread enters them, since it was last emptied."""
-    entered: list[str] = []
-
-    def note(frame: FrameType, event: str, _argument: object) -> None:
-        path = frame.f_code.co_filename
-        if event == "call" and path.startswith(OURS):
-            module = ".".join(Path(path).relative_to(ROOT).with_suffix("").parts)
-            entered.append(f"{module}.{frame.f_code.co_qualname.replace('.<locals>', '')}")
-
-    threading.setprofile(note)
-    sys.setprofile(note)
-    yield entered
-    sys.setprofile(None)
-    threading.setprofile(None)
+FLOW = "A message to its pixel"
+HERE = listed(FLOW)
+BROWSERS = re.findall(r"^\d+\. `(\w+)` of `(\w+\.js)`", section(FLOW), re.MULTILINE)
 
 
-def test_a_message_to_its_pixel(calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_to_its_pixel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     predictor = tiny_predictor(tmp_path, real_rows(), config=tiny_config(steps=12))
-    loop = BackgroundLoop("test")
 
     @asynccontextmanager
     async def watched(server: BinanceDeltaServer) -> Any:
@@ -65,7 +42,7 @@ def test_a_message_to_its_pixel(calls: list[str], tmp_path: Path, monkeypatch: p
         await serving
         await asyncio.to_thread(loop.stop)
 
-    async def scenario() -> None:
+    async def scenario(calls: list[str]) -> None:
         async with BinanceDeltaServer() as server, watched(server) as (session, visitor):
             await asyncio.to_thread(wait_until, lambda: len(server.sockets) > 0)
             for _ in range(5):
@@ -81,11 +58,13 @@ def test_a_message_to_its_pixel(calls: list[str], tmp_path: Path, monkeypatch: p
                     return
             raise AssertionError([name for name in calls if name in HERE])
 
-    try:
-        asyncio.run(asyncio.wait_for(scenario(), 60))
-    finally:
-        loop.stop()  # where it failed
-    assert len(HERE) + len(BROWSERS) == len(re.findall(r"^\d+\. ", SECTION, re.MULTILINE)) <= 15
+    with entered() as calls:
+        loop = BackgroundLoop("test")
+        try:
+            asyncio.run(asyncio.wait_for(scenario(calls), 60))
+        finally:
+            loop.stop()  # where it failed
+    assert len(HERE) + len(BROWSERS) == len(re.findall(r"^\d+\. ", section(FLOW), re.MULTILINE)) <= 15
     for name, script in BROWSERS:
         assert re.search(rf"^(export function |  ){name}\(", (ROOT / "assets/scripts" / script).read_text(), re.MULTILINE), name
 
