@@ -22,7 +22,7 @@ from attention_light import AttentionScene as AttentionScene
 from attention_light import BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 from attention_light import capture as capture
 from attention_light.stages import as_pixels
-from attention_observatory.extras import of_extra
+from attention_observatory.extras import module_of_extra, of_extra
 from attention_observatory.writing import WrittenText as WrittenText
 from attention_observatory.writing import write_words as write_words
 from core import checkpoints
@@ -114,10 +114,8 @@ class BookPrediction:
 
     def plot(self) -> go.Figure:
         """One stacked bar a head."""
-        with of_extra("plots"):
-            from core.figures.market import horizons_figure
-
-        figure = horizons_figure([f"{label} {steps}" for label, steps in self.heads], self.probabilities)
+        figures = module_of_extra("core.figures.market", "plots")
+        figure = figures.horizons_figure([f"{label} {steps}" for label, steps in self.heads], self.probabilities)
         return figure.update_layout(title={"text": self.note, "font": {"size": 13}}) if self.note else figure
 
 
@@ -153,10 +151,8 @@ class PhotoAnswer:
 
     def plot(self) -> go.Figure:
         """All kinds by probability."""
-        with of_extra("plots"):
-            from core.figures.pictures import ranking_figure
-
-        return ranking_figure(list(self.probabilities), np.array(list(self.probabilities.values())))
+        figures = module_of_extra("core.figures.pictures", "plots")
+        return figures.ranking_figure(list(self.probabilities), np.array(list(self.probabilities.values())))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,10 +194,8 @@ class SignReading:
 
     def plot(self) -> go.Figure:
         """The probability of each gloss through time."""
-        with of_extra("plots"):
-            from core.figures.signs import clip_figure
-
-        return clip_figure(self.probabilities, self.names, self.seconds)
+        figures = module_of_extra("core.figures.signs", "plots")
+        return figures.clip_figure(self.probabilities, self.names, self.seconds)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -220,10 +214,8 @@ class SeenPhoto(SeenPicture):
 
     def plot(self) -> go.Figure:
         """Figure of how much each pixel stands out, on the picture."""
-        with of_extra("plots"):
-            from core.figures.pictures import salience_figure
-
-        return salience_figure(self.pixels, self.salience)
+        figures = module_of_extra("core.figures.pictures", "plots")
+        return figures.salience_figure(self.pixels, self.salience)
 
 
 def _own(name: str) -> Path | None:
@@ -390,9 +382,7 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, start: fl
     if isinstance(film, np.ndarray):
         footage, (clip, seconds) = None, _array_clip(film, recogniser, fps)
     else:
-        with of_extra("films"):
-            from core.signs import video
-
+        video = module_of_extra("core.signs.video", "films")
         data = film if isinstance(film, bytes) else Path(film).read_bytes()
         footage = video.read_video(data, size=recogniser.image_size, fps=recogniser.fps, start=start)
         clip, seconds = footage.frames, footage.seconds
@@ -417,9 +407,7 @@ def _array_clip(film: NDArray[Any], recogniser: Recogniser, fps: float) -> tuple
     if recogniser.front == "frames":
         if film.ndim != 4 or film.shape[-1] != 3:
             raise ValueError(f"frames are (T, height, width, 3), not {film.shape}")
-        with of_extra("films"):
-            from core.signs import video
-
+        video = module_of_extra("core.signs.video", "films")
         picked = film[np.arange(0, len(film), rate / recogniser.fps).astype(int)]
         film, rate = video.of_pictures(picked, size=recogniser.image_size, fps=recogniser.fps).frames, recogniser.fps
     return film, np.arange(len(film)) / rate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attention_observatory.extras import of_extra
+from attention_observatory.extras import module_of_extra, of_extra
 from core.messages import BadValue
 from core.words.writer import ENDS, MAX_TOKENS, SHOWN, choose, scene_of, writer
 
@@ -54,11 +54,11 @@ class WrittenText:
 
     def plot(self) -> go.Figure:
         """The likeliest next tokens by probability, and all others together."""
-        with of_extra("plots"):
-            from core.figures.pictures import ranking_figure
-
+        figures = module_of_extra("core.figures.pictures", "plots")
         names, shares = zip(*self.next[:SHOWN], strict=True)
-        return ranking_figure([*(f"“{name}”" for name in names), "all others"], np.array([*shares, max(0.0, 1 - sum(shares))]))
+        return figures.ranking_figure(
+            [*(f"“{name}”" for name in names), "all others"], np.array([*shares, max(0.0, 1 - sum(shares))])
+        )
 
 
 def write_words(text: str, *, tokens: int = 0, temperature: float = 0.0, seed: int = 0) -> WrittenText:

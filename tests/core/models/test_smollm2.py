@@ -6,24 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from attention_light import capture
 from core.messages import BadValue
 from core.models.smollm2 import SmolLM2, SmolLM2Config
 from core.nn import KeyValueCache
+from tests.core.models.unsettled import unsettled
 
 SMALL = SmolLM2Config(vocabulary=20, width=24, heads=6, key_heads=2, hidden=40, layers=3, length=12, base=500.0)
 
 
 @pytest.fixture
 def model() -> SmolLM2:
-    torch.manual_seed(1)
-    found = SmolLM2(SMALL).eval()
-    for one in found.modules():
-        if isinstance(one, nn.RMSNorm):
-            nn.init.normal_(one.weight)
-    return found
+    return unsettled(SmolLM2, SMALL)
 
 
 def in_numpy(model: SmolLM2, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from core.models.transformer import DecoderLayer, Transformer, TransformerConfig
 from core.nn import EncoderLayer
+from tests.core.models.unsettled import unsettled
 from tests.core.nn import torchs
 
 CONFIG = TransformerConfig(vocabulary=13, width=16, heads=4, layers=2, hidden=24, length=20)
@@ -38,12 +39,7 @@ def reference(model: Transformer) -> nn.Transformer:
 
 @pytest.fixture
 def model() -> Transformer:
-    torch.manual_seed(0)
-    made = Transformer(CONFIG)
-    for name, parameter in made.named_parameters():
-        if "norm" in name:
-            nn.init.normal_(parameter, mean=0.5)
-    return made.eval()
+    return unsettled(Transformer, CONFIG)
 
 
 def inputs() -> tuple[Tensor, Tensor]:
