@@ -28,18 +28,6 @@ def test_scores_equal_scikit_learn(pairs: list[tuple[int, int]]) -> None:
         assert scores.matthews(confusion) == pytest.approx(metrics.matthews_corrcoef(truth, called))
 
 
-@pytest.mark.filterwarnings("ignore:A single label was found")
-@pytest.mark.parametrize("absent", [(0,), (1,), (2,), (0, 2), (0, 1)])
-def test_absent_classes_count_as_scikit_learn_counts_them(absent: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(0)
-    present = [k for k in range(3) if k not in absent]
-    truth, called = rng.choice(present, 50), rng.integers(0, 3, 50)
-    for t, c in ((truth, called), (called, truth), (truth, rng.choice(present, 50))):
-        confusion = scores.confusion_matrix(t, c)
-        assert scores.macro_f1(confusion) == pytest.approx(metrics.f1_score(t, c, average="macro", zero_division=0))
-        assert scores.matthews(confusion) == pytest.approx(metrics.matthews_corrcoef(t, c))
-
-
 def test_a_stack_of_matrices_is_scored_one_by_one() -> None:
     stack = np.random.default_rng(1).integers(0, 50, (4, 5, 3, 3))
     for score in (scores.accuracy, scores.macro_f1, scores.matthews):
