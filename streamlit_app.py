@@ -24,7 +24,6 @@ from core.messages import Refusal
 from pages.shared import (
     assets,
     attention_view,
-    closed_tabs,
     controls,
     language,
     load_ahead,
@@ -47,6 +46,8 @@ MAX_SHOWN = 80
 FIRST_MODULES = ("pages.markets.stream_route", "pages.markets.terminal", "pages.learn.lesson_page", "core.lecture.cost_count",
                  "pages.openings")  # fmt: skip
 """What the first pages import, and by it torch, which takes seconds."""
+MAX_SWEEP_S = 15.0
+"""Seconds between two looks for closed tabs, at most."""
 ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
 
@@ -55,12 +56,23 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     """Set up the logs that the server has added, and stop the feeds with it; the hub exists only where a page has used it."""
     log_output.set_up()
     threading.Thread(target=load, name="loading", daemon=True).start()
-    sweeping = asyncio.create_task(closed_tabs.sweep())
+    sweeping = asyncio.create_task(sweep())
     yield
     sweeping.cancel()
     hub = sys.modules.get("core.market.hub")
     if hub is not None:
         hub.shutdown()
+
+
+async def sweep() -> None:
+    """Drop the sessions of closed tabs whose time to come back is over, each with its loop, its descriptors and its memory.
+
+    Streamlit keeps at most 128 closed tabs, each for `server.disconnectedSessionTTL`.
+    """
+    while True:
+        await asyncio.sleep(min(st.get_option("server.disconnectedSessionTTL"), MAX_SWEEP_S))
+        if streamlit_private.expire_closed_tabs():
+            await asyncio.to_thread(return_memory)
 
 
 def load() -> None:

@@ -42,6 +42,7 @@ def ask(
     host: str = "localhost:1",
     accept: str = "*/*",
     kind: str = "http",
+    method: str = "GET",
     peer: str = "127.0.0.1",
     app: ASGIApp = APP,
     **headers: str,
@@ -58,7 +59,7 @@ def ask(
     named = {"host": host, "accept": accept} | {name.replace("_", "-"): value for name, value in headers.items()}
     scope = {
         "type": kind,
-        "method": "GET",
+        "method": method,
         "path": path.partition("?")[0],
         "query_string": path.partition("?")[2].encode(),
         "headers": [(name.encode(), value.encode()) for name, value in named.items()],

@@ -1,15 +1,15 @@
 """Uploads are looked at before they are read: those that would be too much are refused with a sentence."""
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from streamlit.testing.v1 import AppTest
 
 from core.service.limits import Limit, UploadCaps
 from pages.shared import streamlit_private, upload_caps
 from pages.shared.upload_caps import UploadCheck
+from tests.pages.shared.test_service_routes import ask
 from tests.test_docs import ROOT
 
 PATH = "/_stcore/upload_file/visitor-1/file-1"
@@ -17,18 +17,8 @@ PATH = "/_stcore/upload_file/visitor-1/file-1"
 
 def answer(check: UploadCheck, path: str = PATH, method: str = "PUT", length: str | None = "10") -> tuple[int, str]:
     """Status and text of the answer to a request."""
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    headers = [] if length is None else [(b"content-length", length.encode())]
-    scope: Scope = {"type": "http", "method": method, "path": path, "headers": headers}
-    asyncio.run(check(scope, receive, send))
-    return int(sent[0]["status"]), b"".join(m.get("body", b"") for m in sent[1:]).decode()
+    start, *rest = ask(path, app=check, method=method, **({} if length is None else {"content_length": length}))
+    return int(start["status"]), b"".join(m.get("body", b"") for m in rest).decode()
 
 
 async def passed_on(scope: Scope, receive: Receive, send: Send) -> None:
