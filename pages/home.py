@@ -139,11 +139,11 @@ def _asked(given: bytes | int | None) -> None:
     """The answer on a picture's file or on a bundled photograph; the one computed beforehand where nothing was given."""
     shown, query = front.answers()["photograph"], {}
     if given not in (None, shown["photo"]):
-        from pages.images import front_answer  # torch
+        from pages.images import cached_sight  # torch
 
         data = photograph_gallery()[given].data if isinstance(given, int) else given
         try:
-            kept, found = front_answer.answer_of(data)
+            kept, found = cached_sight.answer_of(data)
         except Refusal as error:
             controls.error_box(error)
             return

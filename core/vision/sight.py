@@ -6,6 +6,7 @@ seen.weights[11, 3, 0]     # (577,): the class token's row of layer 12, head 4
 seen.likeness(40)          # (24, 24): cosine of each patch's token with that of token 40
 """
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -24,13 +25,17 @@ from core.device import Placement, falls_back, without_memory
 from core.messages import BadValue
 from core.models.dinov2 import DINOv2
 from core.nn import scaled_dot_product_attention
-from core.vision.pictures import Bytes, Picture
+from core.vision.pictures import Bytes, Picture, from_pixels
 from core.vision.sight_files import SIGHT_FILES, WEIGHTS
 
 PATCH: Final = 14
 """Pixels along a side of a patch."""
 SIDE: Final = 336
 """Pixels along a side where nobody asks for others: 24 x 24 patches."""
+LIVE_SIDE: Final = 196
+"""Pixels along a side of a camera's frame as it is read, 14 x 14 patches: one core reads more than four a second."""
+LIVE_CELL: Final = 7
+"""Pixels along a side of the cells of its salience that are drawn: half a patch."""
 LEAST, MOST = 112, 518
 """Sides that are read; positions were learnt at the largest."""
 MEAN: Final = (0.485, 0.456, 0.406)
@@ -39,6 +44,8 @@ STD: Final = (0.229, 0.224, 0.225)
 CLASS: Final = "class token"
 MEASURE: Final = "what stands out"
 """Name of what lights a scene at rest."""
+Head = tuple[int, int]
+"""Layer and head, from 1."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -264,3 +271,42 @@ def sight_reader() -> SightReader:
         MissingModels: where `make sight` has not been run.
     """
     return SightReader()
+
+
+# -- a camera, frame by frame ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveSeen:
+    """A frame as it is seen.
+
+    Attributes:
+        light: (n, n) in 0..1 over the frame, padded to a square: salience, or a head's row of the class token by its largest.
+        share: of the frame that stands out; of the class token's weight that the brightest patch has, for a head.
+        took_s: seconds.
+    """
+
+    light: NDArray[np.float64]
+    share: float
+    took_s: float
+
+
+def live_seen(reader: SightReader, rgb: Bytes, head: Head | None) -> LiveSeen:
+    """A frame (height, width, 3), read as it is held: what stands out, or what the class token looks at by one head.
+
+    Raises:
+        BadValue: for a layer or a head that the network does not have.
+    """
+    began, config = time.perf_counter(), reader.placement.model.config
+    if head is not None and not (1 <= head[0] <= config.layers and 1 <= head[1] <= config.heads):
+        raise BadValue("a head is one of {heads} in one of {layers} layers", heads=config.heads, layers=config.layers)
+    pixels, (left, top, right, bottom) = square(from_pixels(rgb, name=""), LIVE_SIDE)
+    if head is None:
+        salience = reader.salience(pixels)
+        share = float((salience[top:bottom, left:right] > 0.5).mean())
+        light = salience.reshape(LIVE_SIDE // LIVE_CELL, LIVE_CELL, LIVE_SIDE // LIVE_CELL, LIVE_CELL).mean(axis=(1, 3))
+    else:
+        row = reader.class_row(pixels, *head)[1:]
+        share = float(row.max())
+        light = row.reshape(LIVE_SIDE // PATCH, LIVE_SIDE // PATCH) / max(share, 1e-12)
+    return LiveSeen(light=np.asarray(light, dtype=np.float64), share=share, took_s=time.perf_counter() - began)

@@ -8,8 +8,7 @@ from starlette.websockets import WebSocket
 
 from core.camera import MAX_BYTES, Picture
 from core.messages import translate
-from core.vision.live_sight import Head, live_seen
-from core.vision.sight import sight_reader
+from core.vision.sight import Head, live_seen, sight_reader
 from core.vision.sight_files import SIGHT_FILES
 from pages.shared import camera_route, controls
 from pages.shared.browser_component import browser_component, sent_picture

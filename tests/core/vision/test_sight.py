@@ -9,9 +9,8 @@ from sklearn.decomposition import PCA
 
 from core.messages import BadValue
 from core.vision import sight
-from core.vision.live_sight import live_seen
 from core.vision.pictures import Picture, from_pixels
-from core.vision.sight import SeenPicture, SightReader, main_directions, pair_scene, sight_reader, square
+from core.vision.sight import SeenPicture, SightReader, live_seen, main_directions, pair_scene, sight_reader, square
 from core.vision.sight_files import SIGHT_FILES
 from core.vision.walkthrough import tiles
 
