@@ -1,4 +1,4 @@
-"""Hands that move as small drawings (SVG)."""
+"""Hands as small drawings (SVG): one that is held, or two that move."""
 
 from typing import Final
 
@@ -31,6 +31,18 @@ def _path(hand: Floats) -> str:
     return "".join("M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in hand[list(chain)]) for chain in CHAINS)
 
 
+def _svg(inside: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}">'
+        f'<g fill="none" stroke-width="3" stroke-linecap="round" stroke-linejoin="round">{inside}</g></svg>'
+    )
+
+
+def hand_svg(hand: Floats) -> str:
+    """A hand (21, 2), right and down."""
+    return _svg(f'<path stroke="{ORANGE}" d="{_path(_placed(hand))}"/>')
+
+
 def moving_svg(film: Floats) -> str:
     """Hands (T, HANDS, 21, 2) that move over and over; a hand that is not seen is all zeros."""
     film = film[np.linspace(0, len(film) - 1, min(MAX_FRAMES, len(film))).astype(int)]
@@ -46,7 +58,4 @@ def moving_svg(film: Floats) -> str:
             f'<path stroke="{colour}" d="{first}"><animate attributeName="d" values="{values}" calcMode="discrete" '
             f'dur="{len(film) * 2.5 / FPS:.1f}s" repeatCount="indefinite"/></path>'
         )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}">'
-        f'<g fill="none" stroke-width="3" stroke-linecap="round" stroke-linejoin="round">{"".join(parts)}</g></svg>'
-    )
+    return _svg("".join(parts))

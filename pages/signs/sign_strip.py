@@ -1,4 +1,4 @@
-"""A strip of signs to copy: a photograph or a drawing that moves each, as a mirror shows them."""
+"""A strip of signs to copy: a photograph or a drawn hand each, as a mirror shows them."""
 
 from collections.abc import Iterable
 from html import escape
@@ -12,19 +12,22 @@ from pages.shared.language import _
 
 
 @st.cache_data(show_spinner=False)
-def _picture(gloss: str) -> str:
-    """Address of the photograph of a sign that is held, or of the drawing of one that moves; empty where there is neither."""
+def _pictures(gloss: str) -> list[str]:
     example = examples.examples().get(gloss)
-    moving = example is not None and len(example.film) > 0 and figures.moving_svg(example.film).encode()
-    shown = moving or examples.photograph(gloss)
-    return data_url(shown) if shown else ""
+    if example is None:
+        return []
+    photograph = examples.photograph(gloss)
+    moves = len(example.film) > 0
+    drawn = figures.moving_svg(example.film) if moves else figures.hand_svg(example.stills[0])
+    return [data_url(picture) for picture in (photograph, drawn.encode()) if picture is not None]
 
 
 def draw_sign_strip(glosses: Iterable[str]) -> None:
-    """Every sign, in the order given, each with its picture."""
-    listed = []
+    """Every sign that there is an example of, in the order given."""
+    items = []
     for gloss in glosses:
         alt = escape(_("How to sign {sign}").format(sign=gloss), quote=True)
-        picture = f'<img src="{shown}" alt="{alt}">' if (shown := _picture(gloss)) else ""
-        listed.append(f"<li><b>{escape(gloss)}</b>{picture}</li>")
-    st.html(f'<ul class="signs-strip" tabindex="0">{"".join(listed)}</ul>')
+        pictures = "".join(f'<img src="{one}" alt="{alt}">' for one in _pictures(gloss))
+        items.append((escape(gloss), pictures))
+    listed = "".join(f"<li><b>{caption}</b>{pictures}</li>" for caption, pictures in items)
+    st.html(f'<ul class="signs-strip" tabindex="0">{listed}</ul>')
