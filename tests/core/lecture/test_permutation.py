@@ -32,12 +32,7 @@ def test_softmax_commutes_with_a_permutation() -> None:
 
 
 def test_pytorchs_layer_is_equivariant_too() -> None:
-    torch.manual_seed(0)
-    layer = nn.MultiheadAttention(8, 2, batch_first=True).double()
-    x = torch.tensor(X)[None]
-    before, after = layer(x, x, x)[0][0], layer(x[:, ORDER], x[:, ORDER], x[:, ORDER])[0][0]
-    np.testing.assert_allclose(after.detach(), before[ORDER].detach(), atol=1e-12)
-    layer = nn.MultiheadAttention(8, 2, bias=False, batch_first=True).double()
+    x, layer = torch.tensor(X)[None], nn.MultiheadAttention(8, 2, bias=False, batch_first=True).double()
     with torch.no_grad():
         layer.in_proj_weight.copy_(torch.tensor(np.concatenate([WEIGHTS[name].T for name in ("W_Q", "W_K", "W_V")])))
         layer.out_proj.weight.copy_(torch.tensor(WEIGHTS["W_O"].T))

@@ -1,4 +1,4 @@
-"""Block diagrams: their links, words and room; and what moved, on the page: a change is told."""
+"""Block diagrams: their links, words and room."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pages.learn.diagram import FOLDER, WORDS, drawing
 from pages.shared.language import speaking
 from pages.shared.navigation import ROOT
 from tests.pages.learn.drawn_part import pages
-from tests.pages.open_page import open_page, ran, words
+from tests.pages.open_page import open_page
 
 ATTENTION = ROOT / "pages" / "learn" / "attention_steps.py"
 NAMES = {"BLEU", "FFN", "GELU", "LayerNorm", "ROUGE-L", "WER", "dropout", "pos", "sigmoid", "sin", "cos", "softmax", "tanh"}
@@ -76,9 +76,3 @@ def test_the_diagram_speaks_the_readers_language_links_to_parts_and_frames_its_o
     assert set(links) == {"project", "scores", "softmax", "sum", "heads"}
     assert links["scores"] == "?part=scores&amp;lang=es&amp;t=0.5"
     assert set(re.findall(r'data-part="(\w+)"[^>]+aria-current', figure)) == {"sum"} and "Cada bloque abre su parte." in figure
-
-
-def test_a_causal_mask_leaves_the_last_row_alone() -> None:
-    app = open_page(ATTENTION, part="softmax")
-    next(one for one in app.button_group if one.key == "mask").set_value("causal")
-    assert "Did not move: [SEP]." in words(ran(app))

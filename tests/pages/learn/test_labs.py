@@ -154,17 +154,6 @@ def test_bleu_shows_every_count():
     assert counts["Matches"].tolist() == [3, 2]
 
 
-@pytest.mark.parametrize(
-    ("page", "query"),
-    [
-        ("ctc", {"length": "inf", "at": "9" * 4400}),
-        ("metrics", {"left": "9" * 4400, "line": "inf"}),
-    ],
-)
-def test_absurd_numbers_in_a_link_give_the_default(page, query):
-    assert stats(opened(page, **query)) == stats(opened(page))
-
-
 def test_the_table_of_probabilities_adds_up_in_the_readers_digits():
     for language, sign in (("en", "."), ("es", ",")):
         app = opened("ctc", target="A B C", length="9", fill="random", lang=language)

@@ -59,7 +59,8 @@ def test_after_two_dials_the_sentence_is_about_the_last() -> None:
     next(one for one in app.button_group if one.key == "q").set_value("3")  # another row is read, nothing moves
     assert "**Temperature τ** · Most moved" in " ".join(one.value for one in ran(app).markdown)
     app.segmented_control(key="mask").set_value("causal")
-    assert "**Mask** · Most moved" in " ".join(one.value for one in ran(app).markdown)
+    told = " ".join(one.value for one in ran(app).markdown)
+    assert "**Mask** · Most moved" in told and "Did not move: [SEP]." in told  # a causal mask leaves the last row alone
 
 
 def test_reversing_moves_rows_and_says_that_no_output_changed() -> None:
