@@ -108,14 +108,9 @@ class Attended:
         return attention_steps.steps(self.edited["X"], self.weights, heads=self.heads, mask=mask, temperature=self.t)
 
     @property
-    def query(self) -> int:
-        """Row that is read."""
-        return min(self.q, len(self.names) - 1)
-
-    @property
     def key(self) -> int:
         """The key with the largest weight of the query."""
-        return strongest(self.steps.weights[0, self.query], 1)[0][0]
+        return strongest(self.steps.weights[0, self.q], 1)[0][0]
 
     def followed(self, view: str, values: Any, *, keys: bool = False) -> Followed:
         """A matrix with one row per token."""
@@ -124,12 +119,12 @@ class Attended:
     @property
     def operands(self) -> dict[str, Any]:
         """Matrices that others come from."""
-        return self.steps.operands(0, self.query)
+        return self.steps.operands(0, self.q)
 
     def notebook_values(self, **shown: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
         layer = {"HEADS": self.heads, "MASK": self.steps.mask.astype(int), "TEMPERATURE": self.t}
-        return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.query, **on_screen(shown)}
+        return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.q, **on_screen(shown)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +152,7 @@ def editors(it: Attended) -> None:
 
 def matrix(it: Attended, values: Any, name: str, key: str, columns: list[str] | None = None, **more: Any) -> Item:
     """One matrix with its numbers, by `word_matrix`; a click on a row's name chooses that query."""
-    given = {"outlined": ((it.query, it.query, 0, values.shape[1] - 1),), **more}
+    given = {"outlined": ((it.q, it.q, 0, values.shape[1] - 1),), **more}
     return word_matrix(values, name, f"steps_{key}", it.names, columns, chooses="q" if given["outlined"] else "", **given)
 
 
@@ -168,7 +163,7 @@ def by_key(it: Attended, values: Any, name: str, key: str, **more: Any) -> Item:
 
 def weight_bars(it: Attended, key: str, moved: Moved | None = None) -> Item:
     """The weights of the query."""
-    i = it.query
+    i = it.q
     before = moved.before[i] if moved and i in moved.rows else None
     even = attention_steps.even_weights(it.steps.mask[i])
     bars = row_bars(it.steps.weights[0, i], it.names, y_title=_("Weight"), even=even, before=before)
@@ -177,7 +172,7 @@ def weight_bars(it: Attended, key: str, moved: Moved | None = None) -> Item:
 
 def project(it: Attended) -> PartView:
     """X, and Q, K and V from it."""
-    i, x = it.query, it.edited["X"]
+    i, x = it.q, it.edited["X"]
     q, k, v = (concatenate_heads(one) for one in (it.steps.q, it.steps.k, it.steps.v))
 
     def weights(name: str) -> Item:
@@ -214,7 +209,7 @@ def in_rows(it: Attended, raw: Item, scaled: Item, masked: Item) -> list[Item]:
 
 def scores(it: Attended) -> PartView:
     """The scores Q K^T, scaled and masked."""
-    steps, i, j = it.steps, it.query, it.key
+    steps, i, j = it.steps, it.q, it.key
     raw, q, k = steps.raw[0, i, j], steps.q[0, i], steps.k[0, j]
     of_raw = digits_needed(attention_steps.scaled_score, raw, steps.temperature, steps.key_width)
     digits = digits_needed(dot, *flat(q, k), result=of_raw)
@@ -246,7 +241,7 @@ def scores(it: Attended) -> PartView:
 
 def softmax(it: Attended) -> PartView:
     """The weights of all queries, of one query, and their entropy."""
-    steps, i = it.steps, it.query
+    steps, i = it.steps, it.q
     weights, entropy = steps.weights[0], steps.entropy[0]
     row = partial(tex_row, digits=4, most=5)
     entropies = row_bars(entropy, it.names, y_title=_("Entropy, nats"), even=attention_steps.even_entropies(steps.mask), mark=i)
@@ -293,7 +288,7 @@ def softmax(it: Attended) -> PartView:
 
 def weighted(it: Attended) -> PartView:
     """One query's output as a sum over the value rows."""
-    steps, i = it.steps, it.query
+    steps, i = it.steps, it.q
     row, z = steps.weights[0, i], steps.mixed[0]
     terms = [rf"{tex(weight, 2)}\,V_{{{j + 1}}}" for j, weight in enumerate(row) if steps.mask[i, j]]
     joined = r" \\ &\quad + ".join(" + ".join(terms[at : at + 6]) for at in range(0, len(terms), 6))
@@ -326,7 +321,7 @@ def weighted(it: Attended) -> PartView:
 
 def multi_head(it: ManyHeads) -> PartView:
     """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
-    steps, i, count = it.steps, it.query, it.heads
+    steps, i, count = it.steps, it.q, it.heads
     off = attention_steps.deviation_from_torch(steps, it.weights)
     sentence = _("Largest difference from {name} with these weights: {value}.")
     agree = sentence.format(name="torch.nn.MultiheadAttention", value=written(off, -1))
