@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from core.lecture import attention_steps, tokens
-from core.lecture.attention_steps import Mask, Steps, build_mask, steps
+from core.lecture.attention_steps import Mask, build_mask, steps
 from core.lecture.tokens import TokenError
 from core.nn import MultiHeadAttention
 
@@ -85,18 +85,6 @@ def test_operands_are_the_matrices_of_a_head() -> None:
 
 def test_weights_drawn_are_of_the_size_that_keeps_a_vectors_length() -> None:
     assert attention_steps.random_weights(64)["W_K"].std() == pytest.approx(1 / 8, rel=0.05)
-
-
-def entropies(temperature: float) -> Steps:
-    return steps(X[:5], WEIGHTS, temperature=temperature)  # the sixth word is the second again
-
-
-def test_temperature_goes_from_one_key_to_all() -> None:
-    assert entropies(1.0).weights.shape == (1, 5, 5)  # one head
-    assert entropies(1e-3).weights.max(axis=-1).min() > 0.99
-    np.testing.assert_allclose(entropies(1e6).weights, 1 / 5, atol=1e-4)
-    means = [entropies(temperature).entropy.mean() for temperature in (0.3, 1.0, 3.0)]
-    assert means == sorted(means)
 
 
 def test_masks() -> None:
