@@ -65,12 +65,11 @@ class CallValue:
     """Value of one forecaster's calls of one head.
 
     Attributes:
-        scored: rows with a known outcome. coverage: share of them with a call. precision: share of the calls that came true.
+        coverage: share of the rows with a known outcome that were called. precision: share of the calls that came true.
         move_bps: mean move of the mid in the call's direction over the horizon. half_spread_bps: mean at the calls.
         trades: number of a taker's `trades`. result_bps: their mean, after the spread and before fees.
     """
 
-    scored: int
     coverage: float
     precision: Estimate
     move_bps: Estimate
@@ -110,7 +109,6 @@ def call_value(rows: CallRows) -> CallValue:
     _entered, gross = trades(rows)
     half_spread = rows.spread[called] / rows.mid[called] / 2 * 1e4
     return CallValue(
-        scored=int(known.sum()),
         coverage=float(called.sum() / known.sum()) if known.any() else math.nan,
         precision=_ratio(columns[:, 1], columns[:, 0], block),
         move_bps=_ratio(columns[:, 3], columns[:, 2], block),
