@@ -75,11 +75,6 @@ ERRORS: Final = ErrorCounts()
 """The process's."""
 
 
-def write_json(handler: logging.Handler) -> None:
-    """Have a handler write JSON."""
-    handler.setFormatter(LogFormatter())
-
-
 def set_up() -> None:
     """Count what is logged from here on, and write it as the environment asks; may be called again."""
     root = logging.getLogger()
@@ -92,7 +87,7 @@ def set_up() -> None:
             logger.addHandler(ERRORS)
         for handler in logger.handlers if wants_json() else ():
             if isinstance(handler, logging.StreamHandler):
-                write_json(handler)
+                handler.setFormatter(LogFormatter())
     if wants_json():
         logging.getLogger(core.__name__).setLevel(logging.INFO)
         logging.captureWarnings(True)

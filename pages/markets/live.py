@@ -1,7 +1,7 @@
 """The live order book on one screen: the market, what TLOB calls, and how often it was right."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import streamlit as st
 
@@ -13,14 +13,7 @@ from core.market.predictor import DEFAULT, Predictor, load_predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.sources import MarketSource
-from pages.markets import (
-    live_controls,
-    live_model,
-    live_scores,
-    pane_markets,
-    record_switch,
-    terminal,
-)
+from pages.markets import live_controls, live_model, live_scores, pane_markets, record_switch, terminal
 from pages.markets.class_names import unknown_market
 from pages.markets.live_controls import TerminalChoices
 from pages.shared import controls, permissions, streamlit_private
@@ -37,10 +30,11 @@ def main() -> None:
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="livebar")
     with bar:
         st.title(_("Live order book"), anchor=False, width="content")
-        picked = live_controls.pick_market()
+        with st.popover(_("Market"), icon=":material/candlestick_chart:", width="content"):
+            picked = live_controls.pick_source(first=live_controls.OPENS_WITH)
     if picked is None:
         st.stop()
-    source: MarketSource = live_model.told_apart(picked)
+    source: MarketSource = live_model.told_apart(picked.played_by(live_controls.owner()))
     live_controls.watch_only({source.key})
 
     def start() -> MarketSession:
@@ -65,7 +59,13 @@ def main() -> None:
     ):
         hub().restart(session.feed.key, session)
         st.rerun()
-    _screen(session, source, view)
+    terminal.draw_terminal(
+        session,
+        view,
+        venue=pane_markets.symbol_and_venue(source)[1],
+        viewer=streamlit_private.tab(),
+        on_command=partial(live_controls.carry_out, session, heads=view.heads),
+    )
     with st.container(key="livelevers"):
         live_controls.simulation_settings(session.feed)
     if not controls.presenting():
@@ -88,15 +88,6 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
     session = hub().watch(viewer, shared.key, lambda: MarketSession(shared.feed(), predictor))
     controls.notice("stale", _("Many are watching: this playback is shared by all, and nobody may stop it."))
     return session
-
-
-def _screen(session: MarketSession, source: MarketSource, view: TerminalChoices) -> None:
-    def commanded(name: str, value: Any) -> None:
-        """A key or a press on the screen."""
-        live_controls.carry_out(session, name, value, view.heads)
-
-    venue = pane_markets.symbol_and_venue(source)[1]
-    terminal.draw_terminal(session, view, venue=venue, viewer=streamlit_private.tab(), on_command=commanded)
 
 
 def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None:

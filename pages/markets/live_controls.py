@@ -227,13 +227,6 @@ def owner() -> str:
     return cast(str, st.session_state.setdefault("live:owner", secrets.token_hex(4)))
 
 
-def pick_market() -> MarketSource | None:
-    """The source of the live page, chosen in a popover; None where what was chosen cannot be watched."""
-    with st.popover(_("Market"), icon=":material/candlestick_chart:", width="content"):
-        source = pick_source(first=OPENS_WITH)
-    return source and source.played_by(owner())
-
-
 def pick_head(predictor: Predictor) -> tuple[int, tuple[int, ...]]:
     """The head to follow, of the forward label (D24) or of the smoothed one where there is no other; and all of that label's."""
     kinds = {kind for kind, _horizon in predictor.heads}

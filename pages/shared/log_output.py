@@ -35,6 +35,6 @@ def _as_json(logger: logging.Logger) -> None:
     if known is not None:
         logger.removeHandler(known)
     handler = logging.StreamHandler()
-    logs.write_json(handler)
+    handler.setFormatter(logs.LogFormatter())
     logger.streamlit_console_handler = handler  # type: ignore[attr-defined]  # where Streamlit keeps it
     logger.addHandler(handler)

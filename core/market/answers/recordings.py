@@ -146,7 +146,9 @@ def score_day(
     rows, hashes = read_market(day.paths), [checkpoints.sha256(path) for path in day.paths]
     (first_name, reference), *others = models.items()
     seen = by.part == "test" or (by.part == "auto" and any(trained_on(one.card, hashes) for one in models.values()))
-    first = first_scored(rows, models.values()) if seen else 0
+    # of a test part a window and the longest horizon lie between its first row and what was trained on (D10)
+    reach = max(one.window + max(h for _, h in one.heads) for one in models.values())
+    first = int(len(rows) * TEST_START) + reach if seen else 0
     entry = entry_of(reference, by.market or day.name, named=by.market is not None)
 
     def report(place: int) -> Callable[[int, int], None] | None:
@@ -185,11 +187,6 @@ def score_day(
         about=about,
         table=table,
     )
-
-
-def first_scored(rows: BookRows, models: Iterable[Predictor]) -> int:
-    """The first row of a recording's test part: a window and the longest horizon lie between it and what was trained on (D10)."""
-    return int(len(rows) * TEST_START) + max(one.window + max(h for _, h in one.heads) for one in models)
 
 
 def _table(
