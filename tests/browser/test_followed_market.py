@@ -18,7 +18,7 @@ from core.market.feeds.background import BackgroundLoop
 from core.market.store.places import FOLDER_VARIABLE
 from tests.browser.conftest import NewPage
 from tests.browser.server import ROOT, AppServer, serve
-from tests.core.market.feeds.trading_servers import Sold, TradingKraken
+from tests.core.market.feeds.replay_server import Sold, TradingKraken
 
 DEEP: Final = 100
 """Levels a side that the stream tells of."""

@@ -28,12 +28,9 @@ def delete(folder: Path, entry: Recording) -> None:
     if entry.bundled:
         raise BookError("{name} came with the app: it cannot be deleted", name=entry.name)
     for path in entry.paths:
-        if is_segment(path):
-            for kind in KINDS:
-                segment_path(path, kind).unlink(missing_ok=True)
-        else:
-            for one in (segment_path(path, TRADES), segment_path(path, DEPTH), path):
-                one.unlink(missing_ok=True)
+        for kind in KINDS if is_segment(path) else (TRADES, DEPTH):
+            segment_path(path, kind).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         _remove_empty(path.parent, folder)
 
 

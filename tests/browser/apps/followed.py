@@ -8,7 +8,7 @@ import sys
 from streamlit.web import cli
 
 from core.market.feeds import catalogue, live
-from tests.core.market.feeds.trading_servers import TradingKraken
+from tests.core.market.feeds.replay_server import TradingKraken
 
 HERE = TradingKraken()
 HERE.port = int(sys.argv[1])

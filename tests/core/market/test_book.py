@@ -17,7 +17,6 @@ from core.market.book import (
     OrderBookSnapshot,
     best_ask,
     best_bid,
-    first_fault,
     interleave,
     level,
     mid_price,
@@ -26,7 +25,7 @@ from core.market.book import (
 )
 from core.market.grid import on_grid, segments
 from core.market.store.rows import RecordedRows, read_market
-from tests.core.market.helpers import EXCERPTS, START_MS, frame_from_rows, random_book, read_rows
+from tests.core.market.helpers import START_MS, frame_from_rows, random_book, read_rows
 
 
 @pytest.fixture
@@ -75,15 +74,6 @@ def test_accessors_read_the_columns_that_are_named_so(rows: BookRows) -> None:
             np.testing.assert_array_equal(level(rows.levels, side, k), named)  # type: ignore[arg-type]
     assert mid_price(rows.levels[None, :3])[0].tolist() == rows.mid[:3].tolist()
     assert OrderBookSnapshot(levels=rows.levels[3], exchange_ms=0, received_ns=0).mid == rows.mid[3]
-
-
-def test_real_excerpts_break_no_rule() -> None:
-    assert len(EXCERPTS) == 6
-    for path in EXCERPTS:
-        found = read_rows(path)
-        assert len(found) == 400
-        assert first_fault(found.levels) is None
-        assert segments(found.timestamps) == [slice(0, 400)]
 
 
 # -- files ----------------------------------------------------------------------------------------------------------------

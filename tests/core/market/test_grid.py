@@ -196,14 +196,6 @@ def test_a_gap_starts_a_new_stretch() -> None:
     assert numbers(sampler.push(book(2, START + 1_100))) == [(1_000, 1)]
 
 
-def test_after_a_gap_time_may_start_anew() -> None:
-    """A recording wound back."""
-    sampler = Sampler()
-    sampler.push(book(0, START + 50_000))
-    sampler.grid.gap()
-    assert numbers(sampler.push(book(1, START + 250))) == [(250, 1)]
-
-
 def test_a_book_older_than_the_last_is_dropped() -> None:
     sampler = Sampler()
     sampler.push(book(0, START + 100))
@@ -226,12 +218,6 @@ def test_in_a_grid_moments_own_millisecond_the_first_is_taken_and_the_last_carri
     assert numbers(sampler.push(book(0, START + 250))) == [(250, 0)]
     assert sampler.push(book(1, START + 250)) == []
     assert numbers(sampler.advance(START + 500)) == [(500, 1)]
-
-
-def test_receive_time_rules_where_it_is_given() -> None:
-    sampler = Sampler("wall")
-    assert sampler.push(replace(book(0, START + 999_999), received_ns=(START + 10) * 1_000_000)) == []
-    assert numbers(sampler.push(replace(book(1, START), received_ns=(START + 300) * 1_000_000))) == [(250, 0)]
 
 
 # -- confirmation (D27) ---------------------------------------------------------------------------------------------------
@@ -293,14 +279,6 @@ def test_a_book_that_is_lost_at_a_rows_own_moment_is_not_in_that_row() -> None:
         sampler = Sampler("wall")
         sampler.push(at(0, 100))
         assert numbers(sampler.push(BookLost(from_ns=(START + lost_ms) * 1_000_000))) == rows
-
-
-def test_a_book_that_is_lost_between_two_rows_leaves_no_hole() -> None:
-    sampler = Sampler("wall")
-    sampler.push(at(0, 100))
-    assert numbers(sampler.push(BookLost(from_ns=(START + 260) * 1_000_000))) == [(250, 0)]
-    assert sampler.push(at(1, 400)) == []
-    assert numbers(sampler.advance(START + 500)) == [(500, 1)]
 
 
 # -- events ---------------------------------------------------------------------------------------------------------------

@@ -43,15 +43,8 @@ from tests.core.market.journals import SPELLING, Journalled, calls_of, leave, li
 BOOK = random_book(480, 3)
 CODES = [f"{kind}_{horizon}" for kind, horizon in HEADS]
 RAW = ["raw_down", "raw_stationary", "raw_up"]
-NOTHING_ELSE = {
-    "early": 0,
-    "uncalled": 0,
-    "beyond_replay": 0,
-    "leads": 4,
-    "leads_equal": 4,
-    "leads_beyond": 0,
-    "without_leads": 0,
-}
+NOTHING_ELSE = dict.fromkeys(("early", "uncalled", "beyond_replay", "leads_beyond", "without_leads"), 0)
+NOTHING_ELSE |= {"leads": 4, "leads_equal": 4}
 RECALIBRATED = [name.replace("raw", "recalibrated") for name in RAW]
 
 
@@ -503,14 +496,8 @@ def test_the_command_says_how_many_are_equal_and_ends_with_what_came_of_it(
     monkeypatch.setenv("OBSERVATORY_RECORDINGS", str(tmp_path))
     for named in (str(file), "ABC-USD/2023-11-14"):
         assert main(["verify", named, "--checkpoints", str(shelf), "--json"]) == 0
-        assert json.loads(capsys.readouterr().out) == {
-            "predictions": count,
-            "equal": count,
-            "late": 0,
-            "without_outcome": 45,
-            **NOTHING_ELSE,
-            "different": None,
-        }
+        expected = {"predictions": count, "equal": count, "late": 0, "without_outcome": 45, "different": None}
+        assert json.loads(capsys.readouterr().out) == expected | NOTHING_ELSE
     assert main(["verify", str(file), "--checkpoints", str(shelf)]) == 0
     said = capsys.readouterr().out
     assert "508 of 508 made again, equal; 0 late; 45 without an outcome" in said and "certifies nothing" in said

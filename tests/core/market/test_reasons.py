@@ -71,14 +71,8 @@ def test_a_model_of_weighted_sums_gives_what_its_weights_say() -> None:
         placement=Placement(torch.nn.Identity()),
     )
     entry = SimpleNamespace(rules=[CallRule()])
-    reasons = window_reasons(
-        cast(Predictor, model),
-        cast(MarketCard, entry),
-        np.zeros((40, 40)),
-        torch.from_numpy(mean),
-        head=0,
-        recalibrate=lambda p: p,
-    )
+    asked = cast(Predictor, model), cast(MarketCard, entry), np.zeros((40, 40)), torch.from_numpy(mean)
+    reasons = window_reasons(*asked, head=0, recalibrate=lambda p: p)
     whole = float((weights * inputs).sum())
     assert reasons.lean == pytest.approx(softmax_lean(whole))
     assert reasons.usual == pytest.approx(softmax_lean(float((weights * mean).sum())))

@@ -265,13 +265,8 @@ class KrakenServer(DeltaServer):
     def _reply(self, path: str) -> Any:
         if path.endswith("Assets"):
             names = {"XXBT": "XBT", "ZUSD": "USD"}
-            return {
-                "error": [],
-                "result": {
-                    name: {"aclass": "currency", "altname": alt, "decimals": 10, "display_decimals": 5, "status": "enabled"}
-                    for name, alt in names.items()
-                },
-            }
+            about = {"aclass": "currency", "decimals": 10, "display_decimals": 5, "status": "enabled"}
+            return {"error": [], "result": {name: {**about, "altname": alt} for name, alt in names.items()}}
         if path.endswith("AssetPairs"):
             if self.delisted:
                 return {"error": [], "result": {}}

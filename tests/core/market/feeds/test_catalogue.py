@@ -57,13 +57,8 @@ def binance(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_markets_of_an_exchange_come_spot_first(binance: Any) -> None:
-    listed = [
-        ("swap", "ETH/USDT:USDT", True),
-        ("spot", "ETH/USDT", True),
-        ("swap", "BTC/USDT:USDT", True),
-        ("spot", "BTC/USDT", None),
-    ]
-    listed += [("spot", "A/B", False), ("option", "BTC/USD:BTC-261225-9-C", True)]
+    listed = [("swap", "ETH/USDT:USDT", True), ("spot", "ETH/USDT", True), ("swap", "BTC/USDT:USDT", True)]
+    listed += [("spot", "BTC/USDT", None), ("spot", "A/B", False), ("option", "BTC/USD:BTC-261225-9-C", True)]
 
     async def load() -> dict[str, dict[str, Any]]:
         return {symbol: {"type": kind, "symbol": symbol, "active": active} for kind, symbol, active in listed}

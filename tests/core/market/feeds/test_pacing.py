@@ -23,14 +23,6 @@ def begun(speed: float | None = 1.0) -> tuple[Pacer, Clock]:
     return pacer, clock
 
 
-def test_the_first_row_is_due_one_step_from_the_beginning() -> None:
-    pacer, clock = begun()
-    assert (pacer.due().rows, pacer.due().wait_s) == (0, 0.25)
-    clock.now += 0.25
-    due = pacer.due()
-    assert (due.rows, due.wait_s) == (1, 0.25)
-
-
 @given(st.sampled_from(SPEEDS), st.lists(st.floats(0.0, 0.9), min_size=20, max_size=200))
 def test_no_row_is_lost_or_gained_however_late_each_wake_up_is(speed: float, delays: list[float]) -> None:
     pacer, clock = begun(speed)

@@ -21,7 +21,7 @@ from tests.core.market.feeds.delta_server import (
     KrakenServer,
     UnnumberedBybitServer,
 )
-from tests.core.market.feeds.trading_servers import Sold, TradingKraken
+from tests.core.market.feeds.replay_server import Sold, TradingKraken
 from tests.core.market.feeds.virtual_market import followed
 
 LASTS_S, BACK_S = 75.0, 5.0

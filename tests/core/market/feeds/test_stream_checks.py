@@ -1,6 +1,7 @@
 """The checks of a streamed book: Kraken's checksum against Kraken's published example, Bybit's numbers, and compared levels."""
 
 import json
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,11 +86,10 @@ def test_other_messages_are_no_fault(other: Any) -> None:
     assert Numbers(bybit_numbers).in_step(other)
 
 
-def bybit(*numbers: int) -> list[bool]:
-    check = Numbers(bybit_numbers)
-    messages = [{"topic": "orderbook.50.BTCUSDT", "type": "delta", "data": {"u": number}} for number in numbers]
-    messages[0]["type"] = "snapshot"
-    return [check.in_step(message) for message in messages]
+def bybit(*numbers: int, begins: Sequence[int] = (0,)) -> list[bool]:
+    check, kinds = Numbers(bybit_numbers), ["snapshot" if place in begins else "delta" for place in range(len(numbers))]
+    messages = zip(kinds, numbers, strict=True)
+    return [check.in_step({"topic": "orderbook.50.BTCUSDT", "type": kind, "data": {"u": u}}) for kind, u in messages]
 
 
 def test_bybits_numbers_rise_by_one() -> None:
@@ -99,6 +99,8 @@ def test_bybits_numbers_rise_by_one() -> None:
     assert bybit(10, 11, 12, 13, 12) == [True] * 4 + [False]  # an old one came again
     assert bybit(10, 11, 12, 13, 1, 2) == [True] * 6  # the venue's service was started again
     assert bybit(10, 13, 16, 19, 22) == [True] * 5  # numbers that do not count messages say nothing
+    # silence right after the snapshot: the messages that come then follow one another, but not the snapshot
+    assert bybit(10, 90, 91, 92, 93, 94, 95, begins=(0, 5)) == [True] * 4 + [False, True, True]
     assert not Numbers(bybit_numbers).reliable
 
 
@@ -204,15 +206,3 @@ def test_a_level_that_only_one_book_has_differs_unless_it_lies_past_the_deepest(
     deeper = asks[-1] + [1.0, 0.0]
     without_fourth = interleave(np.vstack([np.delete(asks, 3, axis=0), deeper]), bids)
     assert differing_levels(without_fourth, [BOOK]) == {("ask", asks[3, 0])} == differing_levels(BOOK, [without_fourth])
-
-
-def test_a_number_that_was_missing_before_bybits_were_trusted_is_not_forgotten() -> None:
-    """Silence right after the snapshot: the messages that come then follow one another, but not the snapshot."""
-    check = Numbers(bybit_numbers)
-    told = [
-        check.in_step({"topic": "orderbook.50.BTCUSDT", "type": kind, "data": {"u": u}})
-        for kind, u in (("snapshot", 10), ("delta", 90), ("delta", 91), ("delta", 92), ("delta", 93))
-    ]
-    assert told == [True, True, True, True, False]
-    assert check.in_step({"topic": "orderbook.50.BTCUSDT", "type": "snapshot", "data": {"u": 94}})
-    assert check.in_step({"topic": "orderbook.50.BTCUSDT", "type": "delta", "data": {"u": 95}})

@@ -17,7 +17,7 @@ from core.market.feeds.market_judge import Timeouts
 from core.market.feeds.situations import Situation
 from core.market.feeds.trade_proof import TradeProof
 from tests.core.market.feeds import virtual_market
-from tests.core.market.feeds.trading_servers import Sold, Trading, TradingGemini, TradingKraken
+from tests.core.market.feeds.replay_server import Sold, Trading, TradingGemini, TradingKraken
 from tests.core.market.feeds.virtual_market import Market
 from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 
@@ -64,14 +64,8 @@ def test_an_id_is_the_same_whatever_its_type(again: Any) -> None:
 
 
 def test_an_id_that_is_the_time_is_none() -> None:
-    assert (
-        len(
-            TradeProof().new_trades(
-                [raw(time_ms=1_700_000_000_000, id="1700000000000"), raw(time_ms=1_700_000_000_000, id=1_700_000_000_000)]
-            )
-        )
-        == 2
-    )
+    trades = [raw(time_ms=1_700_000_000_000, id=one) for one in ("1700000000000", 1_700_000_000_000)]
+    assert len(TradeProof().new_trades(trades)) == 2
 
 
 def test_ids_that_count_a_side_each_or_begin_anew_are_other_trades() -> None:

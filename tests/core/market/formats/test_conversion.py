@@ -125,12 +125,8 @@ def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: Boo
     np.testing.assert_allclose(made.levels[:, 0::2], rows.levels[:, 0::2], rtol=1e-9)
     np.testing.assert_array_equal(made.levels[:, 1::2], np.ceil(rows.levels[:, 1::2]))
     (trade,) = read_trades(path)
-    assert (trade.price, trade.size, trade.side, trade.exchange_ms) == (
-        rows.levels[7, 0],
-        18.0,
-        "buy",
-        found.start_ms + 1750,
-    )  # 1749.7, never before it happened
+    when = found.start_ms + 1750  # 1749.7, never before it happened
+    assert (trade.price, trade.size, trade.side, trade.exchange_ms) == (rows.levels[7, 0], 18.0, "buy", when)
 
 
 def test_fi2010_is_a_column_an_event_and_its_stocks_are_apart(tmp_path: Path, rows: BookRows) -> None:

@@ -87,13 +87,8 @@ def test_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
     writer.close()
     (path,) = tmp_path.rglob("events_*.parquet")
     events = pq.read_table(path).to_pylist()
-    assert [(event["kind"], event["message"]) for event in events] == [
-        ("start", ""),
-        ("reconnect", "Gone."),
-        ("resync", "Missed."),
-        ("lost", ""),
-        ("stop", ""),
-    ]
+    told = [("start", ""), ("reconnect", "Gone."), ("resync", "Missed."), ("lost", ""), ("stop", "")]
+    assert [(event["kind"], event["message"]) for event in events] == told
 
 
 def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
