@@ -99,11 +99,6 @@ class PictureAnalysis:
         return np.asarray(row)
 
 
-def with_none(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(classes,) shares that "none of these" was taken out of, with that of none after them."""
-    return np.append(shares, 1 - shares.sum())
-
-
 def analyse(classifier: Classifier, image: Bytes, unturned: Bytes | None = None) -> PictureAnalysis:
     """Answer, strangeness and all maps of one uint8 image (side, side), or (side, side, 3) for a model of colour.
 

@@ -5,13 +5,11 @@ from typing import Final
 
 import streamlit as st
 
-from core.figures import pictures as figures
-from core.vision.analysis import PictureAnalysis, with_none
-from pages.images import cached_results
+from core.vision.analysis import PictureAnalysis
+from pages.images import cached_results, ranking_panel
 from pages.shared import erased, url_state
 from pages.shared.erased import ErasedAnswer
-from pages.shared.language import _, percent
-from pages.shared.live_plot import live_plot
+from pages.shared.language import _
 
 HIDE: Final = "hide"
 """The hidden patches' numbers, in the session and in the URL."""
@@ -62,15 +60,7 @@ def draw_fooling(analysis: PictureAnalysis, rest: PictureAnalysis, numbers: list
     if not numbers:
         st.markdown(_("Rub out patches on the stage until it says something else: the fewer, the better."))
     change(analysis, rest, numbers).draw(lambda report: cached_results.needed(analysis, report=report))
-    names = [*(_(name) for name in analysis.classifier.class_names), _("None of these")]
-    before, left_over = with_none(analysis.shares), with_none(rest.shares)
-    live_plot(
-        figures.ranking_figure(names, before, after=left_over, write=percent, height=HEIGHT),
-        key="fool_ranking",
-        height=HEIGHT,
-        filename="ranking-hidden",
-        alt=_("All ten classes and none of them by their probability."),
-    )
+    ranking_panel.plot_ranking(analysis, rest, key="fool_ranking", height=HEIGHT)
     st.caption(
         _("No picture in training had holes, which may change an answer by themselves: rubbing out at random shows how much.")
     )

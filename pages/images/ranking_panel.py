@@ -25,14 +25,16 @@ def draw_ranking(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: Pre
     with picture:
         _picture(chosen, analysis, prepared)
     with answer:
-        names = [*(_(name) for name in analysis.classifier.class_names), _("None of these")]
-        live_plot(
-            figures.ranking_figure(names, [*analysis.shares, analysis.none], write=percent, height=HEIGHT),
-            key="classify_ranking",
-            height=HEIGHT,
-            filename="ranking",
-            alt=_("All ten classes and none of them by their probability."),
-        )
+        plot_ranking(analysis, key="classify_ranking", height=HEIGHT)
+
+
+def plot_ranking(analysis: PictureAnalysis, rest: PictureAnalysis | None = None, *, key: str, height: int) -> None:
+    """All ten kinds and none of them by their probability; beside it that on the `rest` of the picture."""
+    names = [*(_(name) for name in analysis.classifier.class_names), _("None of these")]
+    after = None if rest is None else [*rest.shares, rest.none]
+    figure = figures.ranking_figure(names, [*analysis.shares, analysis.none], after=after, write=percent, height=height)
+    filename, alt = "ranking" if rest is None else "ranking-hidden", _("All ten classes and none of them by their probability.")
+    live_plot(figure, key=key, height=height, filename=filename, alt=alt)
 
 
 def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:

@@ -19,6 +19,11 @@ def store_of(
     return BoundedStore(key=lambda data: hashlib.sha256(data).hexdigest(), size=len, limit=limit, max_bytes=max_bytes)
 
 
+def fill(store: BoundedStore[bytes], by: Holder, *values: bytes) -> None:
+    for value in values:
+        store.keep(value, by)
+
+
 def test_the_one_unused_for_longest_goes() -> None:
     store = store_of(most=2)
     a, b = store.keep(b"a"), store.keep(b"b")
@@ -30,27 +35,23 @@ def test_the_one_unused_for_longest_goes() -> None:
 def test_a_visitor_and_an_address_with_too_many_lose_their_own() -> None:
     store = store_of(most=9, address=3, visitor=2)
     store.keep(b"yours", YOU)
-    for value in (b"1", b"2", b"3"):
-        store.keep(value, ME)
+    fill(store, ME, b"1", b"2", b"3")
     assert store.values(ME) == [b"3", b"2"]
-    for value in (b"4", b"5"):
-        store.keep(value, MY_OTHER_TAB)
+    fill(store, MY_OTHER_TAB, b"4", b"5")
     assert store.values() == [b"5", b"4", b"3", b"yours"] and store.values(YOU) == [b"yours"]
 
 
 def test_where_all_is_full_whoever_keeps_most_loses_one() -> None:
     store = store_of(most=5)
     store.keep(b"yours", YOU)
-    for value in (b"1", b"2", b"3", b"4", b"5", b"6"):
-        store.keep(value, ME)
+    fill(store, ME, b"1", b"2", b"3", b"4", b"5", b"6")
     store.keep(b"hers", SHE)
     assert store.values() == [b"hers", b"6", b"5", b"4", b"yours"]
 
 
 def test_where_bytes_are_full_whoever_keeps_most_of_them_loses_one() -> None:
     store = store_of(most=9, max_bytes=10)
-    for value in (b"1", b"2", b"3"):
-        store.keep(value, YOU)
+    fill(store, YOU, b"1", b"2", b"3")
     store.keep(b"large", ME)
     store.keep(b"hers", SHE)
     assert store.values() == [b"hers", b"3", b"2", b"1"]

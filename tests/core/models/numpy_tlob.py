@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from core.models.tlob import TLOBConfig
-from tests.core.models.numpy_vit import EPSILON, Array, attend, linear, positions, softmax
+from tests.core.models.numpy_vit import EPSILON, Array, attend, layer_norm, linear, positions, softmax
 
 
 def mlp(w: Mapping[str, Array], name: str, x: Array) -> Array:
@@ -33,9 +33,7 @@ def layer(w: Mapping[str, Array], name: str, x: Array, config: TLOBConfig) -> tu
     if config.qkv == "double":
         x = linear(w, f"{name}.w0", x)
     x = x + res
-    x = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + EPSILON)
-    x = x * w[f"{name}.norm.weight"] + w[f"{name}.norm.bias"]
-    x = mlp(w, f"{name}.mlp", x)
+    x = mlp(w, f"{name}.mlp", layer_norm(w, f"{name}.norm", x))
     return x + res, att
 
 

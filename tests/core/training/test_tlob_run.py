@@ -214,6 +214,7 @@ FAULTS = {
     ),
     "train tlob --data {known} --share 1 2": "2 shares for 1 markets: give one a market",
     "train tlob --data {known} --start-share 0.5": "0.5 is no share of a start: give 0 to 1, and with it the run to start from",
+    "train tlob --data {known} --transform raw --mirrored": "raw inputs have no mirror image",
     "train tlob --data {known} --pairs 13": "13 pairs of layers: TLOB takes 1 to 12",
     "train tlob --data {short} --folder {data} --horizon 10": (
         "binance_coinm_btcusd_perp has no window for validation in its 400 rows"
@@ -279,13 +280,6 @@ def test_a_test_part_may_be_scored_at_every_third_row(folder: Path, card: dict[s
     np.testing.assert_array_equal(third.truth, whole.truth[::3])
     np.testing.assert_allclose(third.probabilities, whole.probabilities[::3], atol=1e-5)
     assert third.of_head(0).score()["tlob"].samples == np.count_nonzero(third.truth[:, 0] >= 0)
-
-
-def test_a_mirrored_model_of_raw_inputs_is_refused(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--data", str(data / NAMES[0]), *SMALL, "--transform", "raw", "--mirrored", "--folder", str(tmp_path)]
-    assert main(["train", "tlob", *words]) != 0
-    assert "raw inputs have no mirror image" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_model_of_named_columns_sees_a_mirrored_book_mirrored(data: Path, tmp_path: Path) -> None:

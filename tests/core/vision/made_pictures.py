@@ -51,3 +51,11 @@ def made_reading(salience: np.ndarray, tokens: np.ndarray = NONE, inside: tuple[
     pixels, grid = np.zeros((side, side, 3), np.uint8), (side // PATCH, side // PATCH)
     inside = inside or (0, 0, side, side)
     return SeenPicture(pixels=pixels, inside=inside, grid=grid, tokens=tokens, queries=NONE, keys=NONE, salience=salience)
+
+
+def painted(image: np.ndarray, *patches: int) -> np.ndarray:
+    """An image of 28 x 28 pixels whose patches of 4 x 4 of these numbers, from 1, are grey 0."""
+    image = image.copy()
+    for row, column in (divmod(patch - 1, 7) for patch in patches):
+        image[4 * row : 4 * row + 4, 4 * column : 4 * column + 4] = 0
+    return image

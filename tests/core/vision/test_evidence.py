@@ -19,6 +19,7 @@ from core.vision.classifier import Classifier, load_classifier
 from core.vision.evidence import background, explain_picture, hidden_answers, image_without, losses_without, patch_numbers
 from core.vision.gallery import gallery
 from tests.core.vision import tiny_vit
+from tests.core.vision.made_pictures import painted
 
 SMALL = ViTConfig(side=28, patch=7, width=16, heads=2, layers=2, hidden=32, classes=2, position_scale=1.0)
 PLANTED = 6
@@ -115,9 +116,7 @@ def test_integrated_gradients_of_the_shipped_model_add_up() -> None:
 
 def test_hiding_patches_is_painting_them_grey_0(classifier: Classifier) -> None:
     image = gallery()[0][4].copy()
-    painted = image.copy()
-    for row, column in ((0, 0), (3, 2), (6, 6)):
-        painted[4 * row : 4 * row + 4, 4 * column : 4 * column + 4] = 0
+    holed = painted(image, 1, 1 + 3 * 7 + 2, 49)
     hidden = mask({0, 3 * 7 + 2, 48}, 49)
     assert hidden.sum() == 3
     reading = analyse(classifier, image)
@@ -125,8 +124,8 @@ def test_hiding_patches_is_painting_them_grey_0(classifier: Classifier) -> None:
     def shares(image: Any) -> Any:
         return classifier.shares(classifier.answers(image[None]))[0]
 
-    np.testing.assert_allclose(hidden_answers(reading, hidden)[0], shares(painted), atol=1e-5)
-    np.testing.assert_array_equal(image_without(reading, {1, 3 * 7 + 3, 49}), painted)
+    np.testing.assert_allclose(hidden_answers(reading, hidden)[0], shares(holed), atol=1e-5)
+    np.testing.assert_array_equal(image_without(reading, {1, 3 * 7 + 3, 49}), holed)
     np.testing.assert_allclose(hidden_answers(reading, mask((), 49))[0], reading.shares, atol=1e-5)
     nothing = shares(np.zeros((28, 28), np.uint8))
     np.testing.assert_allclose(hidden_answers(reading, mask(range(49), 49))[0], nothing, atol=1e-5)
@@ -138,9 +137,7 @@ def test_occlusion_is_what_hiding_each_patch_costs(classifier: Classifier) -> No
     label = reading.ranking[1]
     importance = explain_picture(reading, label).importance["occlusion"]
     for patch in (0, 24, 39):
-        painted, (row, column) = image.copy(), divmod(patch, 7)
-        painted[4 * row : 4 * row + 4, 4 * column : 4 * column + 4] = 0
-        lost = reading.probabilities[label] - classifier.probabilities(painted[None])[0, label]
+        lost = reading.probabilities[label] - classifier.probabilities(painted(image, patch + 1)[None])[0, label]
         assert importance[patch] == pytest.approx(lost, abs=1e-5)
 
 

@@ -27,6 +27,7 @@ from lab.vision.photograph_scores import answered
 from pages.images import picture_source, preparation
 from pages.shared import brought
 from pages.shared.navigation import ROOT
+from tests.core.vision.test_preprocessing import on_white
 from tests.pages.open_page import open_page, words
 
 PAGE = ROOT / "pages" / "images" / "classify.py"
@@ -39,10 +40,7 @@ opened = partial(open_page, PAGE)
 
 def shop_picture(index: int) -> bytes:
     """A test image as a shop might have it: larger, dark on white, not in the middle."""
-    big = 255 - np.kron(IMAGES[index], np.ones((8, 8), np.uint8))
-    sheet = np.full((400, 300), 255, np.uint8)
-    sheet[100:324, 40:264] = big
-    return png(sheet)
+    return png(on_white(IMAGES[index], factor=8, height=400, width=300, paper=255).rgb[..., 0])
 
 
 def upload(app: AppTest, file: tuple[str, bytes]) -> AppTest:

@@ -15,6 +15,7 @@ from core.vision.gallery import gallery
 from core.vision.pictures import from_pixels
 from core.vision.preprocessing import Recipe, prepare
 from pages.shared.navigation import ROOT
+from tests.core.vision.made_pictures import painted
 from tests.pages.open_page import open_page, ran, words
 from tests.pages.scenes import scene_of
 
@@ -23,15 +24,6 @@ IMAGES = gallery()[0]
 
 
 opened = partial(open_page, PAGE)
-
-
-def painted(item: int, *patches: int) -> np.ndarray:
-    """A test image whose patches of these numbers are grey 0."""
-    image = IMAGES[item].copy()
-    for patch in patches:
-        row, column = divmod(patch - 1, 7)
-        image[4 * row : 4 * row + 4, 4 * column : 4 * column + 4] = 0
-    return image
 
 
 @pytest.fixture
@@ -84,7 +76,7 @@ def test_what_changes_is_what_the_classifier_says_of_the_painted_image(classifie
     hidden = (17, 18, 19, 24, 25, 26)
     before, after = (
         classifier.shares(classifier.answers(images))
-        for images in (IMAGES.copy(), np.stack([painted(item, *hidden) for item in range(len(IMAGES))]))
+        for images in (IMAGES.copy(), np.stack([painted(IMAGES[item], *hidden) for item in range(len(IMAGES))]))
     )
     changed = before.argmax(axis=1) != after.argmax(axis=1)
     for item in (int(np.argmax(changed)), int(np.argmin(changed))):
@@ -118,5 +110,5 @@ def test_what_occlusion_needs_is_shown_by_a_button(classifier: Classifier) -> No
     assert head["corner"].startswith(f"Without {len(occlusion)} of 49 parts it is")
     assert f"By occlusion: {len(occlusion)} · By attention: " in head["corner"] and head["arms"]
     assert head["answer"].split()[0] in head["corner"]
-    rest = analyse(classifier, painted(5, *(one + 1 for one in occlusion)))
+    rest = analyse(classifier, painted(IMAGES[5], *(one + 1 for one in occlusion)))
     np.testing.assert_allclose(arrays["relevance"], rest.relevance(rest.likeliest), atol=1e-5)
