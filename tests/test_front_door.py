@@ -1,6 +1,5 @@
 """The app's front door by raw requests to a real server whose way to the internet is a proxy that never answers."""
 
-import asyncio
 import contextlib
 import http.client
 import os
@@ -11,10 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import aiohttp
 import pytest
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.server import ROOT, AppServer, serve
 
@@ -115,32 +111,6 @@ def test_the_servers_own_pages_are_let_in(server: AppServer, hole: Hole) -> None
     assert hole.asked == 0
 
 
-def test_an_upload_above_its_widgets_limit_is_refused_before_it_is_read(server: AppServer) -> None:
-    """A picture widget takes 30 MB, and the server's own limit is 400."""
-
-    async def status(most: int) -> int:
-        root = server.url.replace("http", "ws", 1)
-        run, wanted, said = BackMsg(), BackMsg(), ForwardMsg()
-        run.rerun_script.query_string, run.rerun_script.page_name = "from=upload", "classify"
-        wanted.file_urls_request.file_names.append("large.png")
-        async with (
-            aiohttp.ClientSession() as session,
-            session.ws_connect(f"{root}/_stcore/stream", protocols=["streamlit"], max_msg_size=0) as page,
-        ):
-            await page.send_bytes(run.SerializeToString())
-            async for message in page:
-                said.ParseFromString(message.data)
-                if said.WhichOneof("type") == "script_finished":
-                    await page.send_bytes(wanted.SerializeToString())
-                elif said.WhichOneof("type") == "file_urls_response":
-                    break
-            async with session.get(f"{server.url}/_stcore/health"):
-                token = next(cookie.value for cookie in session.cookie_jar if cookie.key == "_streamlit_xsrf")
-            form = aiohttp.FormData()
-            form.add_field("file", b"x" * most, filename="large.png")
-            address = server.url + said.file_urls_response.file_urls[0].upload_url
-            async with session.put(address, data=form, headers={"X-Xsrftoken": token}) as answer:
-                return answer.status
-
-    assert asyncio.run(status(30 * 2**20)) == 204
-    assert asyncio.run(status(31 * 2**20)) == 413
+def test_an_upload_is_looked_at_before_it_is_read(server: AppServer) -> None:
+    """One that no page asked for; `tests/browser/test_images.py` brings one that a page did."""
+    assert ask(server, "PUT", "/_stcore/upload_file/visitor/file", Content_Length=str(2**21)) == 413

@@ -1,6 +1,7 @@
 """`evaluate tlob --adaptive` over a file, and its summary against scores taken here."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,10 +39,7 @@ def test_scores_count_after_the_first_thousand_outcomes(predictor: Predictor, fo
 
 
 def test_too_few_outcomes_are_refused(predictor: Predictor, found: RowPredictions) -> None:
-    few = RowPredictions(
-        heads=found.heads,
-        **{k: getattr(found, k)[:500] for k in vars(found) if k != "heads"},  # type: ignore[arg-type]
-    )
+    few = replace(found, **{k: getattr(found, k)[:500] for k in vars(found) if k != "heads"})
     with pytest.raises(BookError, match=r"outcomes of forward 5 are known: more than 1000 are needed|more than 1,000"):
         recalibrate_file(few, ROWS, predictor.markets["pooled"], HEAD)
     with pytest.raises(BookError, match="0 outcomes"):  # the quarter hour that thresholds need is not over

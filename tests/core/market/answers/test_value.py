@@ -94,20 +94,12 @@ def test_the_interval_of_independent_rows_is_scipys(long_rows: CallRows) -> None
 
 def test_rows_that_repeat_one_another_get_wider_intervals(long_rows: CallRows) -> None:
     """Every row a hundred times over tells no more than once: the interval must not shrink tenfold."""
-    some = slice(0, 400)
-    once = replace(
-        long_rows,
-        timestamps=STEP_MS * np.arange(400),
-        mid=long_rows.mid[some],
-        spread=long_rows.spread[some],
-        calls=long_rows.calls[some],
-        truth=long_rows.truth[some],
-    )
-    again = replace(
-        once,
-        timestamps=STEP_MS * np.arange(40_000),
-        **{k: np.repeat(getattr(once, k), 100) for k in ("mid", "spread", "calls", "truth")},
-    )
+
+    def told(times: int) -> CallRows:
+        columns = {name: np.repeat(getattr(long_rows, name)[:400], times) for name in ("mid", "spread", "calls", "truth")}
+        return replace(long_rows, timestamps=STEP_MS * np.arange(400 * times), **columns)
+
+    once, again = told(1), told(100)
     widths = [e.high - e.low for e in (call_value(once).precision, call_value(replace(again, horizon=100)).precision)]
     assert widths[1] > 0.6 * widths[0]
 
