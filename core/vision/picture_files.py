@@ -217,6 +217,8 @@ def kind_of(data: bytes) -> str | None:
     """The format that a file's first bytes are of; None for no picture that is read here."""
     if is_webp(data):
         return "WEBP"
+    if data.startswith(b"\x89PNG"):  # one whose line ends were changed on the way is damaged, and no other kind
+        return "PNG"
     return next((kind for kind in KINDS if (known := Image.OPEN[kind][1]) is not None and known(data[:64])), None)
 
 

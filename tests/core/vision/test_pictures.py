@@ -116,6 +116,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "ten bits a level": (tiff(page(scene()[..., 0].astype(int) * 4, bits=10)), "this TIFF file keeps its pixels in a way"),
     "JPEG 2000 in a TIFF": (tiff(page(scene(), t259=34_712)), "this TIFF file keeps its pixels in a way"),
     "a PNG's start": (b"\x89PNG\r\n\x1a\n", "damaged or cut short"),
+    "a PNG sent as text": (saved(scene(), "PNG").replace(b"\r\n", b"\n"), "damaged or cut short"),
     "a JPEG's start": (b"\xff\xd8\xff\xe0\x00\x10JFIF", "damaged or cut short"),
 }
 

@@ -26,6 +26,7 @@ from core.market.feeds.stream_checks import (
     differing_levels,
     gate_numbers,
     htx_numbers,
+    okx_numbers,
 )
 from tests.core.market.feeds.replay_server import captured
 from tests.core.market.helpers import random_book
@@ -159,6 +160,16 @@ def test_htxs_versions_rise_by_one() -> None:
     versions = (("snapshot", 7), ("update", 8), ("update", 9), ("update", 10), ("update", 12))
     told = [check.in_step({"ch": "market.BTC-USDT.depth", "tick": {"event": event, "version": n}}) for event, n in versions]
     assert told == [True, True, True, True, False]
+
+
+def test_okx_names_the_number_before_and_now_and_then_that_nothing_changed() -> None:
+    check = Numbers(okx_numbers)
+
+    def follows(before: int, number: int) -> bool:
+        return check.in_step({"arg": {"channel": "books"}, "data": [{"prevSeqId": before, "seqId": number}]})
+
+    assert all(follows(*numbers) for numbers in ((-1, 10), (10, 15), (15, 15), (15, 17), (17, 30))) and check.reliable
+    assert not follows(31, 40)
 
 
 def test_bitfinex_is_asked_for_numbers_with_the_checksums() -> None:
