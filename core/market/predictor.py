@@ -96,6 +96,9 @@ class Predictions:
 class Predictor:
     """One checkpoint in memory. Safe to call from several threads: nothing in it changes after loading.
 
+    Attributes:
+        window: rows that one prediction reads.
+
     Raises:
         CheckpointError: where the card does not describe a TLOB, or the weights do not fit it.
     """
@@ -103,6 +106,7 @@ class Predictor:
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
         self.card = checkpoint.card
         self.config: TLOBConfig = checkpoints.read_config(checkpoint.card, TLOB)
+        self.window = self.config.steps
         with checkpoints.entries(checkpoint.card, "TLOB") as card:
             self.heads: tuple[Head, ...] = tuple((kind, int(horizon)) for kind, horizon in card["heads"])
             self.transform: TransformKind = card["transform"]
@@ -145,11 +149,6 @@ class Predictor:
     def device(self) -> torch.device:
         """The device that it computes on now."""
         return self.placement.device
-
-    @property
-    def window(self) -> int:
-        """Rows that one prediction reads."""
-        return self.config.steps
 
     def market(self, spelling: str) -> MarketCard:
         """The entry all of whose words a file's name or a feed's key ("live/binance/NEXO/USDT") contains, else the pooled one."""

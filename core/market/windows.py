@@ -103,6 +103,9 @@ class RecordedWindows:
     Args:
         rows: the recording, on the 250 ms grid. steps: rows per window. market: see `FrozenWindow`.
 
+    Attributes:
+        first, last: seconds at which the earliest and the latest window end.
+
     Raises:
         WindowError: where no stretch of the recording is long enough.
     """
@@ -113,16 +116,7 @@ class RecordedWindows:
         if not len(self._ends):
             raise WindowError("the recording has no stretch of {steps} rows without a gap: a window needs that many", steps=steps)
         self._seconds = (rows.timestamps[self._ends] - rows.timestamps[0]) / 1e3
-
-    @property
-    def first(self) -> float:
-        """Second at which the earliest window ends."""
-        return float(self._seconds[0])
-
-    @property
-    def last(self) -> float:
-        """Second at which the latest window ends."""
-        return float(self._seconds[-1])
+        self.first, self.last = float(self._seconds[0]), float(self._seconds[-1])
 
     def nearest(self, second: float) -> float:
         """The last second up to this one at which a window ends, or the first at all where there is none before."""

@@ -42,7 +42,8 @@ class RecordingFeed(PlayedFeed):
         key: distinguishes two playbacks of one file.
 
     Attributes:
-        paths: the files. path: the first of them.
+        paths: the files. path: the first of them. length: rows in them. duration: seconds at real time, holes skipped.
+        span_ms: the first and the last row's time, milliseconds since the epoch.
 
     Raises:
         BookError: where the file breaks the contract (`core.market.book`).
@@ -53,7 +54,9 @@ class RecordingFeed(PlayedFeed):
         self.path = self.paths[0]
         super().__init__(key=key or f"recording/{self.path.name}", market=market, playing=FeedState.REPLAYING)
         self._book = RecordedRows(self.paths)
-        self.tick = self._book.tick
+        self.tick, self.length = self._book.tick, len(self._book)
+        self.duration = self.length * STEP_MS / 1e3
+        self.span_ms = int(self._book.timestamps[0]), int(self._book.timestamps[-1])
         self._block: tuple[int, BookRows] = (0, self._read_block(0))
         self._lead = max(1, min(lead, self.length * 3 // 4))
         self._trades, self._depth = TradeColumns(self.paths), RecordedDepth(self.paths)
@@ -66,25 +69,10 @@ class RecordingFeed(PlayedFeed):
         self._together = weakref.WeakSet[RecordingFeed]()
 
     @property
-    def length(self) -> int:
-        """Rows in the file."""
-        return len(self._book)
-
-    @property
-    def duration(self) -> float:
-        """Seconds it takes at real time, holes skipped."""
-        return self.length * STEP_MS / 1e3
-
-    @property
     def position(self) -> int:
         """The row that was played last (0 before the first)."""
         with self._lock:  # the loop may carry the jump out between two looks at it
             return self._jump if self._jump is not None else max(0, self._next - 1)
-
-    @property
-    def span_ms(self) -> tuple[int, int]:
-        """The first and the last row's time, milliseconds since the epoch."""
-        return int(self._book.timestamps[0]), int(self._book.timestamps[-1])
 
     @property
     def now_ms(self) -> int:

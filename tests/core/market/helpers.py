@@ -188,14 +188,10 @@ class Silent(Predictor):
     """A checkpoint that reads more rows than come, and so never answers."""
 
     def __init__(self) -> None:
-        self.card, self.heads = {"name": "silent", "weights_sha256": ""}, (("forward", 1),)
+        self.card, self.heads, self.window = {"name": "silent", "weights_sha256": ""}, (("forward", 1),), 1_000_000
         constants = Constants(price_scale_bps=1.0, size_scale=1.0, mean=(), std=())
         entry = MarketCard(name="testville", known_by=(), constants=constants, alphas=(1.0,), rules=(CallRule(),))
         self.markets = {"pooled": entry}
-
-    @property
-    def window(self) -> int:
-        return 1_000_000
 
 
 class KeptSteps:
