@@ -550,10 +550,10 @@ function signal(row, head) {
 
 // Prices to show: where the market was, and as far into the book as the view is high, or to its tenth level where no more is known.
 function priceRange(rows, { fine }) {
-  const low = Math.min(...rows.map(({ levels }) => levels[2]));
-  const high = Math.max(...rows.map(({ levels }) => levels[0]));
   const newest = rows.at(-1);
   if (!newest) return undefined;
+  let [low, high] = [Infinity, -Infinity];
+  for (const { levels } of rows) [low, high] = [Math.min(low, levels[2]), Math.max(high, levels[0])];
   if (fine && newest.bands) {
     const reach = Math.max(0.6 * (high - low), 15 * fine);
     return [Math.max(low - reach, Math.min(low, newest.bands.low)), Math.min(high + reach, Math.max(high, newest.bands.high))];
