@@ -76,17 +76,12 @@ def test_what_is_strange_as_given_stays_in_doubt_when_it_is_set_upright(classifi
     assert prepare_upright(classifier, lit(200), AS_IT_IS).unturned is None
 
 
-def test_without_a_margin_no_picture_is_turned(classifier: Classifier) -> None:
-    classifier.turn_margin = None
-    assert classifier.turn_margin is None
-    picture = turned(lit(200), 1)
-    np.testing.assert_array_equal(prepare_upright(classifier, picture, AS_IT_IS).image, prepare(picture, AS_IT_IS).image)
-
-
-def test_a_visitors_choice_goes_before_the_models(classifier: Classifier) -> None:
+def test_without_a_margin_and_by_a_visitors_choice_no_picture_is_turned(classifier: Classifier) -> None:
     picture = turned(lit(200), 2)
     found = prepare_upright(classifier, picture, replace(AS_IT_IS, turn="none"))
     np.testing.assert_array_equal(found.upright, picture.rgb)
+    classifier.turn_margin, picture = None, turned(lit(200), 1)
+    np.testing.assert_array_equal(prepare_upright(classifier, picture, AS_IT_IS).image, prepare(picture, AS_IT_IS).image)
 
 
 def test_a_box_is_one_of_the_picture_set_upright(classifier: Classifier) -> None:
