@@ -1,6 +1,7 @@
 """Every model on a device that fails: the processor answers in its place with the same numbers. And on a GPU, if any."""
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -60,23 +61,16 @@ def words() -> Asked:
         pytest.skip("needs `make words`")
     reader = SentenceReader()
 
-    def ask() -> list[np.ndarray]:
-        read = reader.read(bundled.TEXTS[0])
-        return [read.weights, read.vectors, read.vector]
-
-    return reader, ask
+    return reader, lambda: list(attrgetter("weights", "vectors", "vector")(reader.read(bundled.TEXTS[0])))
 
 
 def photographs() -> Asked:
     if not SIGHT_FILES.available():
         pytest.skip("needs `make sight`")
-    reader, picture = (
-        SightReader(),
-        from_pixels(np.random.default_rng(0).integers(0, 255, (112, 112, 3), dtype=np.uint8), name=""),
-    )
+    reader, pixels = SightReader(), np.random.default_rng(0).integers(0, 255, (112, 112, 3), dtype=np.uint8)
 
     def ask() -> list[np.ndarray]:
-        seen = reader.read(picture, side=112)
+        seen = reader.read(from_pixels(pixels, name=""), side=112)
         return [seen.salience, seen.tokens, seen.rows(0)]
 
     return reader, ask

@@ -8,7 +8,6 @@ import torch
 from numpy.typing import NDArray
 
 from core.explain import faithfulness
-from core.explain.erasing import deletions
 from core.explain.faithfulness import (
     RANDOM,
     Curves,
@@ -48,11 +47,6 @@ def test_no_order_beats_the_true_one_and_its_reverse_is_the_worst() -> None:
     np.testing.assert_allclose(found.answers["false"], [1, 0.9, 0.7, 0.4, 0], atol=1e-12)
     # By chance every part goes first as often as any other: what is left falls evenly.
     np.testing.assert_allclose(found.answers[RANDOM], np.linspace(1, 0, 5), atol=0.03)
-
-
-def test_parts_go_in_the_order_given() -> None:
-    hidden = deletions(np.array([2, 0, 1]), np.array([0, 1, 3]))
-    np.testing.assert_array_equal(hidden, [[0, 0, 0], [0, 0, 1], [1, 1, 1]])
 
 
 @pytest.mark.parametrize("parts", [1, 3, 16, 17, 49, 128])
