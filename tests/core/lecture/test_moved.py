@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from core.lecture import attention_steps, tokens
 from core.lecture.moved import compare, doublings, trend
 
 
@@ -20,17 +19,6 @@ def test_a_masked_score_that_stays_masked_did_not_move_and_one_that_opens_moved_
     after = np.array([[-np.inf, 9.0], [0.1, 1.0]])
     found = compare(before, after)
     assert found.cells.tolist() == [[False, True], [True, False]] and found.most == (1, 0)
-
-
-def test_a_causal_mask_leaves_the_earlier_queries_as_they_were() -> None:
-    """Attention by hand: another last word moves no earlier row under a causal mask, and every row without one."""
-    weights = attention_steps.random_weights(4)
-    first, second = (tokens.embed(words.split(), 4) for words in ("the cat sat", "the cat ran"))
-    causal = attention_steps.build_mask("causal", 3)
-    masked = compare(*(attention_steps.steps(x, weights, mask=causal).mixed[0] for x in (first, second)))
-    open_ = compare(*(attention_steps.steps(x, weights).mixed[0] for x in (first, second)))
-    assert masked.still == (0, 1) and masked.rows == (2,)
-    assert open_.still == ()
 
 
 def test_other_shapes_are_refused() -> None:

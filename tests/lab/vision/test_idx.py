@@ -1,12 +1,8 @@
-"""IDX files: a round trip, every way to be damaged, the split, and the download against a server of our own."""
+"""IDX files: a round trip, every way to be damaged, the split, and the download from an address of our own."""
 
 import gzip
 import hashlib
 import struct
-import threading
-from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -91,47 +87,31 @@ def test_the_split_takes_every_class_alike_and_nothing_twice() -> None:
         stratified_split(labels, 55)
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *arguments: object) -> None:
-        pass
-
-
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
-    """Four small files and their digests, at an address."""
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of four small files, whose digests are the published ones."""
     home = tmp_path / "there"
     write(home, "train", IMAGES, LABELS)
     write(home, "t10k", IMAGES[:10], LABELS[:10])
     digests = {path.name: hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() for path in home.iterdir()}
     monkeypatch.setattr(idx, "MD5", digests)
-    http = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(home)))
-    thread = threading.Thread(target=http.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{http.server_address[1]}/", home
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    return home
 
 
-def test_missing_files_are_fetched_and_checked(
-    tmp_path: Path, server: tuple[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    address, home = server
+def test_missing_files_are_fetched_and_checked(tmp_path: Path, published: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "here"
-    idx.fetch_missing(folder, "t10k", address=address)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
-        path.name: path.read_bytes() for path in home.iterdir()
-    }
+    idx.fetch_missing(folder, "t10k", address=f"{published.as_uri()}/")
+    here, there = ({path.name: path.read_bytes() for path in one.iterdir()} for one in (folder, published))
+    assert here == there
     assert read_part(folder, "t10k").labels.tolist() == LABELS[:10].tolist()
     told = capsys.readouterr().err
-    assert all(f"{path.name}: 100%" in told for path in home.iterdir())
+    assert all(f"{path.name}: 100%" in told for path in published.iterdir())
     (folder / "t10k-labels-idx1-ubyte.gz").unlink()
     idx.fetch_missing(folder, "train", address="http://nowhere")  # its own files are there
 
 
-def test_another_file_than_the_published_one_is_not_kept(tmp_path: Path, server: tuple[str, Path]) -> None:
-    address, home = server
-    write(home, "train", IMAGES[::-1], LABELS)
+def test_another_file_than_the_published_one_is_not_kept(tmp_path: Path, published: Path) -> None:
+    write(published, "train", IMAGES[::-1], LABELS)
     with pytest.raises(IdxError, match="not the published"):
-        idx.fetch_missing(tmp_path / "here", "train", address=address)
+        idx.fetch_missing(tmp_path / "here", "train", address=f"{published.as_uri()}/")
     assert not list((tmp_path / "here").glob("train-images*"))

@@ -1,11 +1,10 @@
-"""What a call is worth, by hand on a few rows, by loops, and by scipy's bootstrap."""
+"""What a call is worth, by hand on a few rows, and by loops."""
 
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap, norm
 
 from core.market.answers.intervals import Spacing, spaced
 from core.market.answers.value import CallRows, call_value, trades
@@ -63,45 +62,17 @@ def test_moves_after_calls_are_in_their_direction() -> None:
     assert found.precision.value == pytest.approx(1 / 2)
 
 
-@pytest.fixture(scope="module")
-def long_rows() -> CallRows:
-    rng = np.random.default_rng(0)
-    n = 4_000
+def test_an_interval_is_of_blocks_that_are_drawn_together() -> None:
+    """The middle 95 % of hits over calls in 400 resamples of blocks of four horizons, which wrap around the end."""
+    n, rng = 2_000, np.random.default_rng(0)
     truth = rng.choice(3, n, p=[0.2, 0.6, 0.2])
     calls = np.where(rng.random(n) < 0.5, truth, rng.choice(3, n))
-    return CallRows(
-        horizon=10,
-        timestamps=STEP_MS * np.arange(n),
-        mid=100 + np.cumsum(rng.normal(0, 0.01, n)),
-        spread=np.full(n, 0.01),
-        calls=calls,
-        truth=truth,
-    )
-
-
-def test_the_interval_of_independent_rows_is_scipys(long_rows: CallRows) -> None:
-    """Without dependence, blocks or single rows make no difference: scipy's bootstrap and the normal interval agree."""
-    called = long_rows.calls != 1
-    hit = (long_rows.calls == long_rows.truth)[called].astype(float)
-    expected = bootstrap(
-        (hit,), np.mean, n_resamples=2_000, method="percentile", rng=np.random.default_rng(1)
-    ).confidence_interval
-    found = call_value(long_rows).precision
-    width = norm.ppf(0.975) * math.sqrt(hit.mean() * (1 - hit.mean()) / len(hit))
-    assert found.low == pytest.approx(expected.low, abs=0.35 * width)
-    assert found.high == pytest.approx(expected.high, abs=0.35 * width)
-
-
-def test_rows_that_repeat_one_another_get_wider_intervals(long_rows: CallRows) -> None:
-    """Every row a hundred times over tells no more than once: the interval must not shrink tenfold."""
-
-    def told(times: int) -> CallRows:
-        columns = {name: np.repeat(getattr(long_rows, name)[:400], times) for name in ("mid", "spread", "calls", "truth")}
-        return replace(long_rows, timestamps=STEP_MS * np.arange(400 * times), **columns)
-
-    once, again = told(1), told(100)
-    widths = [e.high - e.low for e in (call_value(once).precision, call_value(replace(again, horizon=100)).precision)]
-    assert widths[1] > 0.6 * widths[0]
+    found = call_value(rows(calls.tolist(), [100.0] * n, truth=truth.tolist(), horizon=60)).precision
+    starts = np.random.default_rng(0).integers(n, size=(400, 9))  # as drawn inside, for nine blocks
+    at = ((starts[..., None] + np.arange(240)) % n).reshape(400, -1)[:, :n]
+    called = calls != 1
+    shares = (called & (calls == truth))[at].sum(axis=1) / called[at].sum(axis=1)
+    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(shares, [2.5, 97.5])))
 
 
 def test_nothing_called_is_worth_nothing_said() -> None:
