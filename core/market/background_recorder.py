@@ -14,10 +14,10 @@ from typing import Final
 
 from core.market import watch_list
 from core.market.feeds.background import background_loop
+from core.market.feeds.protocol import Status
 from core.market.hub import hub
 from core.market.recorder import RecordingStatus, SessionRecording
 from core.market.session import MarketSession
-from core.market.session_view import Status
 from core.market.store.places import library_folder
 from core.messages import Refusal
 

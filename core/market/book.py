@@ -130,11 +130,6 @@ class OrderBookSnapshot:
         """The first whole millisecond at which it was here: a row of the grid does not show a book that came during its own."""
         return -(-self.received_ns // 1_000_000)
 
-    @property
-    def mid(self) -> float:
-        """Half way between best ask and best bid, quote currency."""
-        return float(mid_price(self.levels))
-
 
 def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
     """(10, 2) price and size a side, best first -> (40,) in `FEATURES` order.

@@ -56,8 +56,7 @@ class Hub:
 
     def __init__(self, loop: BackgroundLoop) -> None:
         self._loop = loop
-        self._lock = threading.Lock()
-        self._started = threading.Condition(self._lock)
+        self._lock = threading.Condition()  # waited on for the end of a start; its holder may take it again
         self._starting: set[str] = set()
         self._running: dict[str, _Running] = {}
         self._reaper: Future[None] | None = None
@@ -73,9 +72,9 @@ class Hub:
         Raises:
             TooManyFeeds: where it would have to be started, and too many feeds run already.
         """
-        with self._started:
-            self._started.wait_for(lambda: key not in self._starting)
-            if (known := self._joined(viewer, key)) is not None:
+        with self._lock:
+            self._lock.wait_for(lambda: key not in self._starting)
+            if (known := self.join(viewer, key)) is not None:
                 self._see_to_the_reaper()
                 return known
             self._make_room(viewer, key, address)
@@ -85,26 +84,22 @@ class Hub:
             with self._lock:
                 self._make_room(viewer, key, address)  # others may have taken it meanwhile
                 self._running[key] = _Running(session, self._loop.submit(session.run()), viewer, address)
-                self._joined(viewer, key)
+                self.join(viewer, key)
                 self._see_to_the_reaper()
             return session
         finally:
-            with self._started:
+            with self._lock:
                 self._starting.discard(key)
-                self._started.notify_all()
+                self._lock.notify_all()
 
     def join(self, viewer: str, key: str) -> MarketSession | None:
         """The session of a feed that runs, also kept running for this viewer; None where it does not run."""
         with self._lock:
-            return self._joined(viewer, key)
-
-    def _joined(self, viewer: str, key: str) -> MarketSession | None:
-        running = self._running.get(key)
-        if running is None:
-            return None
-        running.viewers[viewer] = running.last_asked = time.monotonic()
-        running.session.rests = False
-        return running.session
+            if (running := self._running.get(key)) is None:
+                return None
+            running.viewers[viewer] = running.last_asked = time.monotonic()
+            running.session.rests = False
+            return running.session
 
     def _see_to_the_reaper(self) -> None:
         if self._reaper is None or self._reaper.done():

@@ -24,13 +24,12 @@ from core.market.book import STEP_MS
 from core.market.depth import DepthHistory
 from core.market.events import BookLost, Gap, Row, Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, StatusChange
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, Status, StatusChange
 from core.market.feeds.situations import Since
 from core.market.follower import Step
 from core.market.leads import leads_here
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from core.market.session_view import Status
 from core.market.store import segments
 from core.market.store.trades import BREAK
 from core.market.store.writer import SegmentWriter

@@ -26,7 +26,7 @@ from core.market.book import FEATURES, PRICES, TEN_LEVELS, OrderBookSnapshot, pr
 from core.market.depth import DepthHistory
 from core.market.events import GRID_ITEMS, Gap, GridItem, Row, Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, Status, StatusChange
 from core.market.feeds.sampling import Grid, next_step
 from core.market.feeds.situations import SILENT, LagMeter, Since, gravest, without_rows
 from core.market.follower import MAX_PROVISIONAL, FollowedRow, Follower, Step
@@ -36,7 +36,7 @@ from core.market.light import NewestWindow
 from core.market.meters import Meters
 from core.market.predictor import Predictions, Predictor
 from core.market.row_log import RowLog
-from core.market.session_view import DayOfStates, FeedDay, Status, View
+from core.market.session_view import DayOfStates, FeedDay, View
 from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
 from core.market.store.trades import CODES
@@ -77,6 +77,7 @@ class MarketSession:
     Attributes:
         rests: whether nobody watches. Rows are kept then, and nothing is predicted from them unless somebody records: there is no
             call at such a row, to be shown or scored. The hub sets it.
+        step: rows since the session began.
     """
 
     def __init__(self, feed: Feed, predictor: Predictor) -> None:
@@ -88,11 +89,11 @@ class MarketSession:
             self.follower.begin_anew(leads_here(here, self.follower.by, CLOCK.now_ms()))
         self.started = time.time()
         self.rests = False
-        self._lock = threading.Lock()  # guards the attributes down to `_step`
+        self._lock = threading.RLock()  # guards the attributes down to `step`
         self._begin()
         self._meters = Meters(feed.key)
-        self._state, self._message, self._situations = FeedState.CONNECTING, "", tuple[Since, ...]()
-        self._step = 0
+        self._state, self._message, self._situations = Status.CONNECTING, "", tuple[Since, ...]()
+        self.step = 0
         self._recorders, self._joining = list[Recorder](), list[Recorder]()
         self._before: Sequence[Lead] = ()  # leads that go on as the joining ones join
         self._snapshot: tuple[tuple[int, int], bytes] | None = None  # version and rows; the frame
@@ -119,7 +120,7 @@ class MarketSession:
         """Follow the feed until it ends, fails or is cancelled; the status says which. May be run again afterwards."""
         async with self._run_lock:
             self._queue = asyncio.Queue(maxsize=4 * BATCH)
-            self._set(FeedState.CONNECTING, "")
+            self._set(Status.CONNECTING, "")
             if self.feed.clock == "wall":
                 await self._dispatch(lambda: [self._grid.gap()])  # the time since an earlier run is unknown
             try:
@@ -130,7 +131,7 @@ class MarketSession:
             except ExceptionGroup as faults:
                 log.exception("the session of %s failed", self.feed.key)
                 fault = type(faults.exceptions[0]).__name__
-                self._set(FeedState.FAILED, compose("The session stopped by a fault of the program ({fault}).", fault=fault))
+                self._set(Status.FAILED, compose("The session stopped by a fault of the program ({fault}).", fault=fault))
 
     async def _run_group(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -143,13 +144,13 @@ class MarketSession:
 
     async def _follow(self) -> None:
         """Process every event; set the final state once the worker has processed them all."""
-        end, message = FeedState.ENDED, ""
+        end, message = Status.ENDED, ""
         events = self.feed.events()
         try:
             async for event in events:
                 await self._dispatch(partial(self._grid.on_event, event))
         except FeedFailed as failure:
-            end, message = FeedState.FAILED, str(failure)
+            end, message = Status.FAILED, str(failure)
         finally:
             close = getattr(events, "aclose", None)  # async generators have it
             if close is not None:
@@ -176,7 +177,7 @@ class MarketSession:
                     if self.feed.clock != "event":
                         self._lag.measure(item)
                 elif isinstance(item, StatusChange):
-                    if item.gap or item.state is not FeedState.LIVE:
+                    if item.gap or item.state is not Status.LIVE:
                         self._lag.begin_anew()
                     self._set(item.state, item.message, item.situations)
                 elif isinstance(item, GRID_ITEMS):
@@ -186,8 +187,8 @@ class MarketSession:
         while True:
             await next_step()
             await self._dispatch(self._grid.on_tick)
-            silent = self._state is not FeedState.LIVE or self._status() is Status.STALE
-            self._day.enter(CLOCK.now_ms(), SILENT if silent else gravest(self._all_situations()))
+            silent = self._state is not Status.LIVE or self._status() is Status.STALE
+            self._day.enter(CLOCK.now_ms(), SILENT if silent else gravest(self.situations()))
 
     async def _work(self) -> None:
         while True:
@@ -283,7 +284,7 @@ class MarketSession:
             self._trades.popleft()
         while self._breaks and self._breaks[0][1] < oldest:
             self._breaks.popleft()
-        self._step += 1
+        self.step += 1
         self._meters.steps.inc()
         self.frames.rows.append((row, followed.record(), self._depth.append(row.levels, row.bands, self._price_tick)))
 
@@ -303,7 +304,7 @@ class MarketSession:
 
     # -- from any thread --------------------------------------------------------------------------------------------
 
-    def _set(self, state: FeedState, message: str, situations: tuple[Since, ...] = ()) -> None:
+    def _set(self, state: Status, message: str, situations: tuple[Since, ...] = ()) -> None:
         with self._lock:
             if state is not self._state or not situations:
                 self._meters.came_into(state)
@@ -313,29 +314,26 @@ class MarketSession:
     def view(self, rows: int = 1_200) -> View:
         """The last `rows` rows and their predictions, provisional ones included."""
         with self._lock:
-            return self._view(rows)
-
-    def _view(self, rows: int) -> View:
-        newest = self._rows.tail(min(rows, KEPT_ROWS))
-        timestamps, levels = newest["timestamp"], newest["levels"]
-        waiting = [record for one in self.follower.provisional if (record := one.record())]
-        predictions = np.concatenate([self.follower.board.log.tail(rows), np.array(waiting, dtype=self.follower.board.log.dtype)])
-        first = int(timestamps[0]) if len(timestamps) else 0
-        recent = takewhile(lambda trade: trade[0] > first - LATE_TRADES_MS, reversed(self._trades))
-        trades = [trade for trade in recent if trade[0] > first - STEP_MS][::-1]
-        return self._state_with(
-            timestamps=timestamps,
-            levels=levels,
-            bands=self._depth.snapshot(rows),
-            predictions=predictions[predictions["timestamp"] >= first],
-            trades=np.array(trades, dtype=np.float64).reshape(-1, 4),
-            breaks=np.array([one for one in self._breaks if one[1] >= first], dtype=np.float64).reshape(-1, 2),
-        )
+            newest, log = self._rows.tail(min(rows, KEPT_ROWS)), self.follower.board.log
+            timestamps, levels = newest["timestamp"], newest["levels"]
+            waiting = [record for one in self.follower.provisional if (record := one.record())]
+            predictions = np.concatenate([log.tail(rows), np.array(waiting, dtype=log.dtype)])
+            first = int(timestamps[0]) if len(timestamps) else 0
+            recent = takewhile(lambda trade: trade[0] > first - LATE_TRADES_MS, reversed(self._trades))
+            trades = [trade for trade in recent if trade[0] > first - STEP_MS][::-1]
+            return self._state_with(
+                timestamps=timestamps,
+                levels=levels,
+                bands=self._depth.snapshot(rows),
+                predictions=predictions[predictions["timestamp"] >= first],
+                trades=np.array(trades, dtype=np.float64).reshape(-1, 4),
+                breaks=np.array([one for one in self._breaks if one[1] >= first], dtype=np.float64).reshape(-1, 2),
+            )
 
     def _state_with(self, **content: Any) -> View:
         """The session and its scores as they stand, and this content, fields of a view."""
         return View(
-            step=self._step,
+            step=self.step,
             warm=min(self.follower.since_gap, self.predictor.window),
             provisional=len(self.follower.provisional),
             received_ms=self._row_received_ns / 1e6,
@@ -347,9 +345,10 @@ class MarketSession:
         )
 
     def status_now(self) -> tuple[Status, str]:
-        """The status, and the feed's message."""
+        """The status, and the feed's message, else what its lag means; "" where neither is worth one."""
         with self._lock:
-            return self._status(), self._sentence
+            lag = self._lag.sentence() if self._state is Status.LIVE else ""
+            return self._status(), self._message or lag
 
     @property
     def lag_ms(self) -> float | None:
@@ -359,20 +358,12 @@ class MarketSession:
     def situations(self) -> tuple[Since, ...]:
         """States of the market and its stream that pass, with their beginnings."""
         with self._lock:
-            return self._all_situations()
+            lag = self._lag.state if self._state is Status.LIVE else None
+            return self._situations if lag is None else (*self._situations, lag)
 
     def day(self) -> FeedDay:
         """The states of a live feed today: see `DayOfStates`."""
         return self._day.known
-
-    def _all_situations(self) -> tuple[Since, ...]:
-        lag = self._lag.state
-        return self._situations if lag is None or self._state is not FeedState.LIVE else (*self._situations, lag)
-
-    @property
-    def _sentence(self) -> str:
-        """The feed's message, else what its lag means; "" where neither is worth one."""
-        return self._message or (self._lag.sentence() if self._state is FeedState.LIVE else "")
 
     @property
     def _price_tick(self) -> float:
@@ -390,7 +381,7 @@ class MarketSession:
             version = self.frames.stream.version
             key = version, rows
             if self._snapshot is None or self._snapshot[0] != key:
-                self._snapshot = key, encode(self._view(rows), FrameKind.SNAPSHOT)
+                self._snapshot = key, encode(self.view(rows), FrameKind.SNAPSHOT)
             return self._snapshot[1], version
 
     def newest_window(self, head: int) -> NewestWindow | None:
@@ -410,20 +401,15 @@ class MarketSession:
 
     def _status(self) -> Status:
         state = self._state
-        if state is FeedState.LIVE and without_rows(self._situations):
+        if state is Status.LIVE and without_rows(self._situations):
             return Status.INTERRUPTED
-        if state is FeedState.LIVE and self._received_ns and CLOCK.now_ns() - self._received_ns > STALE_MS * 1e6:
+        if state is Status.LIVE and self._received_ns and CLOCK.now_ns() - self._received_ns > STALE_MS * 1e6:
             return Status.STALE
-        if state in (FeedState.LIVE, FeedState.REPLAYING, FeedState.SIMULATING):
+        if state in (Status.LIVE, Status.REPLAYING, Status.SIMULATING):
             if self.follower.since_gap < self.predictor.window:
                 return Status.WARMING
-            return Status.STALLED if self._stalled else Status(state.value)
-        return Status(state.value)
-
-    @property
-    def step(self) -> int:
-        """Rows since the session began."""
-        return self._step
+            return Status.STALLED if self._stalled else state
+        return state
 
     @property
     def is_running(self) -> bool:

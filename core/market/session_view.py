@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
 import numpy as np
@@ -15,24 +14,6 @@ from core.market.feeds.situations import LIVE, SILENT
 from core.market.grid import DAY_MS
 
 MINUTE_MS = 60_000
-
-
-class Status(StrEnum):
-    """The feed's status as a page shows it."""
-
-    CONNECTING = "connecting"
-    WARMING = "warming"
-    LIVE = "live"
-    REPLAYING = "replaying"
-    SIMULATING = "simulating"
-    PAUSED = "paused"
-    RECONNECTING = "reconnecting"
-    INTERRUPTED = "interrupted"
-    """The venue answers, and no row can be made: see `core.market.feeds.situations`."""
-    STALE = "stale"
-    STALLED = "stalled"
-    ENDED = "ended"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, kw_only=True)

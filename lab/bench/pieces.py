@@ -71,7 +71,7 @@ def feed() -> Pair:
                 return book
             depth.narrow(book, limit)
             snapshot = snapshot_of(book)
-            return depth.without_unknown(snapshot) if depth.covers(snapshot) else None
+            return depth.without_unknown(snapshot) if depth.covers(snapshot.levels) else None
 
         return take
 

@@ -8,10 +8,10 @@ import streamlit as st
 from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.market.book import BookError
+from core.market.feeds.protocol import Status
 from core.market.hub import TooManyFeeds, hub
 from core.market.predictor import DEFAULT, Predictor, load_predictor
 from core.market.session import MarketSession
-from core.market.session_view import Status
 from core.market.sources import MarketSource
 from pages.markets import live_controls, live_model, live_scores, pane_markets, record_switch, terminal
 from pages.markets.class_names import unknown_market

@@ -16,11 +16,11 @@ from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
 from core.market import stream
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.book import STEP_MS
+from core.market.feeds.protocol import Status
 from core.market.feeds.situations import LIVE, SHORT, SILENT, WITHOUT_ROWS, Situation
 from core.market.predictor import Predictor
 from core.market.reasons import measured_test
 from core.market.session import MarketSession
-from core.market.session_view import Status
 from core.market.stream import STATUSES
 from core.messages import translate
 from pages.markets import live_scores, stream_route

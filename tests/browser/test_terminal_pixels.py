@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Page, Route
 
 from core.market.events import GRID_ITEMS, Gap, GridItem, Row
-from core.market.feeds.protocol import FeedState
+from core.market.feeds.protocol import Status
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.sampling import Grid
 from core.market.light import MarketLight
@@ -84,7 +84,7 @@ class Market:
         """What the grid makes of the recording, which begins again at its end."""
         grid = Grid("event")
         while True:
-            for event in self.feed._at_once(FeedState.REPLAYING) or self.feed._row(FeedState.REPLAYING) or []:
+            for event in self.feed._at_once(Status.REPLAYING) or self.feed._row(Status.REPLAYING) or []:
                 yield from (item for item in grid.on_event(event) if isinstance(item, GRID_ITEMS))
 
     def rows(self, count: int) -> list[GridItem]:

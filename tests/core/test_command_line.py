@@ -20,7 +20,7 @@ from core import checkpoints
 from core.cli import COMMANDS, exit_code, main, options, record, train
 from core.explain import faithfulness
 from core.market import watch_list
-from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, FeedFailed, Status, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.predictor import load_predictor
 from core.market.store.rows import read_market
@@ -141,7 +141,7 @@ class Silent(SimulatedFeed):
 
     async def events(self) -> AsyncIterator[FeedEvent]:
         """A change of state, and no book."""
-        yield StatusChange(state=FeedState.CONNECTING, message="no answer yet")
+        yield StatusChange(state=Status.CONNECTING, message="no answer yet")
         if self.market == "NO/BODY":
             raise FeedFailed("binance has no market 'NO/BODY'")
         await asyncio.sleep(60)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from core.market.answers.ahead import WIDEST
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.answers.scoreboard import Scoreboard
+from core.market.feeds.protocol import Status
 from core.market.labels import Head, fit_alpha, moves_after
 from core.market.predictor import Predictions, load_predictor
 from core.market.reasons import UsualInputs, window_reasons
-from core.market.session_view import Status
 from core.market.store.index import FOLDER, bundled_recordings
 from core.market.store.rows import read_market
 from core.market.store.segments import TRADES, segment_path

@@ -61,21 +61,17 @@ class KnownDepth:
         if len(book["bids"]) >= depth:
             self._bid = max(self._bid, book["bids"][-1][0])
 
-    def covers(self, snapshot: OrderBookSnapshot) -> bool:
-        """Tells whether all ten levels a side are known."""
-        return self._reach(snapshot.levels)
+    def covers(self, levels: FloatArray) -> bool:
+        """Tells whether all of these levels (4n,) are known: the last one a side is."""
+        (ask, _), (bid, _) = level(levels, "ask", -1), level(levels, "bid", -1)
+        return bool(ask <= self._ask and bid >= self._bid)
 
     def without_unknown(self, snapshot: OrderBookSnapshot) -> OrderBookSnapshot:
         """The snapshot without levels past the tenth that are deeper than the book is known."""
-        if not len(snapshot.deep) or self._reach(snapshot.deep):
+        if not len(snapshot.deep) or self.covers(snapshot.deep):
             return snapshot  # the deepest of all is known
         known = (snapshot.deep[ASK_PRICES] <= self._ask) & (snapshot.deep[BID_PRICES] >= self._bid)
         return snapshot if known.all() else replace(snapshot, deep=snapshot.deep[: 4 * int(known.argmin())])
-
-    def _reach(self, levels: FloatArray) -> bool:
-        """Tells whether the last level a side is known."""
-        (ask, _), (bid, _) = level(levels, "ask", -1), level(levels, "bid", -1)
-        return bool(ask <= self._ask and bid >= self._bid)
 
 
 def _cut_off(side: Sequence[Any], asked: int | None) -> bool:

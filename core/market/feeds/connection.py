@@ -36,12 +36,11 @@ class Connection:
     def __init__(self, exchange: Any, symbol: str, *, streams: bool, timeouts: Timeouts, memory: FeedMemory) -> None:
         self._streams, self.tick, self.unit = streams, 0.0, ""
         self._check = StreamCheck()
-        self._judge = MarketJudge(exchange, symbol, timeouts=timeouts, memory=memory, confirms=self._confirms)
+        self._judge = MarketJudge(
+            exchange, symbol, timeouts=timeouts, memory=memory, confirms=lambda: self._requested.polls or self._check.reliable
+        )
         self._requested = RequestedBooks(self._judge, exchange.fetch_order_book)
         self._trades = FollowedTrades(self._judge)
-
-    def _confirms(self) -> bool:
-        return self._requested.polls or self._check.reliable
 
     async def events(self) -> AsyncIterator[ConnectionEvent]:
         """Books, trades and confirmations until something fails.

@@ -70,7 +70,7 @@ class FollowedTrades:
             while True:
                 try:
                     self.watching = watching = asyncio.ensure_future(self._judge.exchange.watch_trades(self._judge.symbol))
-                    if proof.interrupted and not await self._failed_soon(watching):
+                    if proof.cut_ms is not None and not await self._failed_soon(watching):
                         self._resume()
                     came = await watching
                     for trade in came if tapped.cache is None else ():

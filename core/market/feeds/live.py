@@ -24,7 +24,7 @@ from core.market.feeds.failures import (
     classify_failure,
 )
 from core.market.feeds.market_judge import FeedMemory, Timeouts
-from core.market.feeds.protocol import Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
+from core.market.feeds.protocol import Clock, FeedEvent, FeedFailed, Status, StatusChange, is_cancelled
 from core.market.feeds.venues import close_exchange, make_exchange, unit_of_symbol
 from core.messages import Message, compose, sentence
 
@@ -66,7 +66,7 @@ class LiveFeed:
             FeedFailed: for an exchange or symbol that does not exist, a venue that refuses, or failures that do not pass.
         """
         self._memory.proof.cut(CLOCK.now_ms())  # of an earlier iteration, if there was one
-        yield StatusChange(state=FeedState.CONNECTING)
+        yield StatusChange(state=Status.CONNECTING)
         # in a thread, since the import alone takes a second
         exchange = await asyncio.to_thread(make_exchange, self.exchange, self.symbol)
         self._name = str(exchange.name)
@@ -103,7 +103,7 @@ class LiveFeed:
                 if not isinstance(error, StreamFault):
                     self._memory.situations.forget()
                 resync, message = failure.verdict is RetryVerdict.RESYNC, _announcement(failure, wait_s)
-                broken = self._memory.status(self._name, FeedState.RECONNECTING)
+                broken = self._memory.status(self._name, Status.RECONNECTING)
                 yield replace(broken, message=message, gap=True, resync=resync)
                 await _reset(exchange)
                 await asyncio.sleep(wait_s)

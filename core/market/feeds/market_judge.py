@@ -15,7 +15,7 @@ from core.market.events import BookLost, Confirmation, Trade, TradesBreak
 from core.market.feeds.ccxt_books import KnownDepth, same_levels, snapshot_of
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import OutOfStep
-from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.feeds.protocol import Status, StatusChange
 from core.market.feeds.situations import OF_BOOK, Situation, Situations, said_of, situation_of
 from core.market.feeds.trade_proof import TradeProof
 
@@ -154,7 +154,7 @@ class FeedMemory:
     listing: Listing = field(default_factory=Listing)
     reload_markets: bool = False
 
-    def status(self, name: str, state: FeedState = FeedState.LIVE, *, gap: bool = False) -> StatusChange:
+    def status(self, name: str, state: Status = Status.LIVE, *, gap: bool = False) -> StatusChange:
         """The state of a venue's feed, with those of the market that hold; where `gap`, its book is asked for anew."""
         now = self.situations.say()
         return StatusChange(state=state, message=said_of(name, now), situations=now, gap=gap, resync=gap)
@@ -222,7 +222,7 @@ class MarketJudge:
             await self.lose(book, error, streamed=True)
             return
         await self.recover()
-        if not self.depth.covers(snapshot):
+        if not self.depth.covers(snapshot.levels):
             raise OutOfStep("{symbol} has moved past the levels {name} had sent", symbol=self.symbol, name=self.name)
         before, self.last = self.last, self.depth.without_unknown(snapshot)
         if self.halted and before is not None and not np.array_equal(before.levels, self.last.levels):

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from core.market.book import STEP_MS
-from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import Clock, FeedEvent, Status, StatusChange
 from core.market.feeds.venues import unit_of_symbol
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0)
@@ -144,7 +144,7 @@ class PlayedFeed(Pacer, ABC):
     clock: Clock = "event"
     tick = 0.0
 
-    def __init__(self, *, key: str, market: str, playing: FeedState) -> None:
+    def __init__(self, *, key: str, market: str, playing: Status) -> None:
         super().__init__()
         self.key, self.market, self.unit = key, market, unit_of_symbol(market)
         self._playing = playing
@@ -164,12 +164,12 @@ class PlayedFeed(Pacer, ABC):
 
         self._wake = set_wake
         self.restart()
-        state: FeedState | None = None
+        state: Status | None = None
         try:
             while True:
                 wake.clear()
                 before, paused = self._changes, self.paused
-                now = FeedState.PAUSED if paused else self._playing
+                now = Status.PAUSED if paused else self._playing
                 if now is not state:
                     state = now
                     yield StatusChange(state=state)
@@ -198,10 +198,10 @@ class PlayedFeed(Pacer, ABC):
         """Let go of open files, at the end of an iteration."""
         return
 
-    def _at_once(self, state: FeedState) -> list[FeedEvent]:
+    def _at_once(self, state: Status) -> list[FeedEvent]:
         """Events to emit at once, after a jump; empty where there was none."""
         return []
 
     @abstractmethod
-    def _row(self, state: FeedState) -> list[FeedEvent]:
+    def _row(self, state: Status) -> list[FeedEvent]:
         """The next row's events."""

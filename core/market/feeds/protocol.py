@@ -18,15 +18,23 @@ from core.messages import Refusal
 Clock: TypeAlias = Literal["wall", "event"]
 
 
-class FeedState(StrEnum):
-    """State of a feed."""
+class Status(StrEnum):
+    """Status of a feed, as it says itself and as a page shows it.
+
+    WARMING, INTERRUPTED, STALE and STALLED are a session's findings: no feed says them.
+    """
 
     CONNECTING = "connecting"
+    WARMING = "warming"
     LIVE = "live"
     REPLAYING = "replaying"
     SIMULATING = "simulating"
     PAUSED = "paused"
     RECONNECTING = "reconnecting"
+    INTERRUPTED = "interrupted"
+    """The venue answers, and no row can be made: see `core.market.feeds.situations`."""
+    STALE = "stale"
+    STALLED = "stalled"
     ENDED = "ended"
     FAILED = "failed"
 
@@ -42,7 +50,7 @@ class StatusChange:
         situations: states of the market that pass, the oldest first; the message names them.
     """
 
-    state: FeedState
+    state: Status
     message: str = ""
     gap: bool = False
     resync: bool = False

@@ -12,7 +12,7 @@ import numpy as np
 from core.market.book import LEVELS, NO_LEVELS, STEP_MS, BookRows, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import SPEEDS, Due, PlayedFeed
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, Status, StatusChange
 from core.market.grid import segments
 from core.market.store.depth_files import RecordedDepth
 from core.market.store.rows import RecordedRows
@@ -52,7 +52,7 @@ class RecordingFeed(PlayedFeed):
     def __init__(self, path: Path | Sequence[Path], *, market: str, lead: int = 0, key: str | None = None) -> None:
         self.paths = [path] if isinstance(path, Path) else list(path)
         self.path = self.paths[0]
-        super().__init__(key=key or f"recording/{self.path.name}", market=market, playing=FeedState.REPLAYING)
+        super().__init__(key=key or f"recording/{self.path.name}", market=market, playing=Status.REPLAYING)
         self._book = RecordedRows(self.paths)
         self.tick, self.length = self._book.tick, len(self._book)
         self.duration = self.length * STEP_MS / 1e3
@@ -125,7 +125,7 @@ class RecordingFeed(PlayedFeed):
         self._block = (0, BookRows(timestamps=np.empty(0, dtype=np.int64), levels=np.empty((0, 4 * LEVELS))))
         self._book.release()
 
-    def _at_once(self, state: FeedState) -> list[FeedEvent]:
+    def _at_once(self, state: Status) -> list[FeedEvent]:
         with self._lock:
             target, self._jump = self._jump, None
             if target is None:
@@ -138,7 +138,7 @@ class RecordingFeed(PlayedFeed):
             events += self._events_of(row)
         return events
 
-    def _row(self, state: FeedState) -> list[FeedEvent]:
+    def _row(self, state: Status) -> list[FeedEvent]:
         with self._lock:
             row = self._next
             if row < self._until:

@@ -6,7 +6,7 @@ from core.market.bands import Bands
 from core.market.book import NO_LEVELS, FloatArray, OrderBookSnapshot
 from core.market.events import GRID_ITEMS, BookLost, Confirmation, Confirmed, Gap, Row
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import Clock, FeedEvent, Status, StatusChange
 from core.market.grid import MAX_CARRY_MS, STEP_MS, RowTimes
 
 
@@ -40,7 +40,7 @@ class Grid:
         if isinstance(event, GRID_ITEMS):  # trades
             return [*jump, event]
         if isinstance(event, StatusChange):
-            self._live = event.state is FeedState.LIVE
+            self._live = event.state is Status.LIVE
             gap = [self.gap("resync" if event.resync else "reconnect", event.message)] if event.gap else []
             return [*jump, *gap, event]
         return [*jump, event, *self._push(event)]

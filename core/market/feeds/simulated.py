@@ -14,7 +14,7 @@ from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, LEVEL
 from core.market.events import Side, Trade
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import PlayedFeed
-from core.market.feeds.protocol import FeedEvent, FeedState
+from core.market.feeds.protocol import FeedEvent, Status
 
 DT_S = STEP_MS / 1e3
 DEPTH = 40
@@ -171,7 +171,7 @@ class SimulatedFeed(PlayedFeed):
     """
 
     def __init__(self, seed: int, *, lead: int = 0, start_ms: int | None = None, key: str | None = None) -> None:
-        super().__init__(key=key or f"simulated/{seed}", market="simulated", playing=FeedState.SIMULATING)
+        super().__init__(key=key or f"simulated/{seed}", market="simulated", playing=Status.SIMULATING)
         self.seed = seed
         self._process = MarketProcess(seed)
         self.tick = 1 / TICKS
@@ -184,12 +184,12 @@ class SimulatedFeed(PlayedFeed):
         """Change the settings, from the next step on; may be called from any thread."""
         self._settings = settings
 
-    def _at_once(self, state: FeedState) -> list[FeedEvent]:
+    def _at_once(self, state: Status) -> list[FeedEvent]:
         events = [event for _ in range(self._lead) for event in self._row(state)]
         self._lead = 0
         return events
 
-    def _row(self, state: FeedState) -> list[FeedEvent]:
+    def _row(self, state: Status) -> list[FeedEvent]:
         if self._start_ms is None:
             self._start_ms = (CLOCK.now_ns() // 1_000_000 // STEP_MS - self._lead - 1) * STEP_MS
         step = self._process.step(self._settings)

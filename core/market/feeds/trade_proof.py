@@ -59,7 +59,7 @@ class TradeProof:
 
     Attributes:
         untimed, odd: trades without a time, and without a sensible price or size, each counted once; no tape can hold them.
-        followed: whether trades are followed at all.
+        followed: whether trades are followed at all. cut_ms: since when they are not just now, None while they are.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class TradeProof:
         self._size = 0
         self._connection = 0
         self._known: OrderedDict[Numbers, _Known] = OrderedDict()
-        self._cut_ms: int | None = None
+        self.cut_ms: int | None = None
 
     def new_trades(self, message: Iterable[Mapping[str, Any]]) -> list[Trade]:
         """The trades of a message, in ccxt's form, that were not there before, by their time."""
@@ -89,17 +89,12 @@ class TradeProof:
     def cut(self, at_ms: int) -> None:
         """The trades' connection broke: what comes by the next one may have come before."""
         self._connection += 1
-        if self.followed and self._cut_ms is None:
-            self._cut_ms = at_ms
-
-    @property
-    def interrupted(self) -> bool:
-        """Tells whether the trades are not followed just now."""
-        return self._cut_ms is not None
+        if self.followed and self.cut_ms is None:
+            self.cut_ms = at_ms
 
     def resumed(self, at_ms: int) -> TradesBreak | None:
         """The trades are followed again; returns the time in which they were not, None where there was none."""
-        since, self._cut_ms = self._cut_ms, None
+        since, self.cut_ms = self.cut_ms, None
         return None if since is None else TradesBreak(from_ms=since, until_ms=max(at_ms, since))
 
     def _seen(self, numbers: Numbers, own: str | None) -> bool:

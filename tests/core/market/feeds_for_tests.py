@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from core.market.book import BookRows, OrderBookSnapshot
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import Clock, FeedEvent, Status, StatusChange
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
@@ -40,7 +40,7 @@ class PlayedOnce(RecordingFeed):
                 yield event
                 if isinstance(event, OrderBookSnapshot) and event.sequence == self.length - 1:
                     break
-        yield StatusChange(state=FeedState.ENDED)
+        yield StatusChange(state=Status.ENDED)
 
 
 class ScriptedFeed:
@@ -103,7 +103,7 @@ class ScriptedFeed:
 
 
 def replaying(rows: BookRows) -> list[FeedEvent]:
-    return [StatusChange(state=FeedState.REPLAYING), *books(rows)]
+    return [StatusChange(state=Status.REPLAYING), *books(rows)]
 
 
 def running(loop: BackgroundLoop, predictor: Predictor, feed: ScriptedFeed, steps: int = 0) -> MarketSession:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.market.book import OrderBookSnapshot
 from core.market.events import BookLost, Confirmation, Confirmed, Gap, Row
 from core.market.feeds.clock import SteadyClock
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, Status, StatusChange
 from core.market.feeds.sampling import Grid, next_step
 from core.market.grid import MAX_CARRY_MS, RowTimes, carry_ms, count_pauses, grid_rows, sampling_interval, segments, stalled
 
@@ -51,7 +51,7 @@ class Sampler:
     def __init__(self, clock: Literal["wall", "event"] = "event", *, carry_ms: int = MAX_CARRY_MS) -> None:
         self.grid = Grid(clock)
         self.grid._times = RowTimes(carry_ms, holds=self.grid.wall)
-        self.grid.on_event(StatusChange(state=FeedState.LIVE))
+        self.grid.on_event(StatusChange(state=Status.LIVE))
 
     def push(self, event: FeedEvent) -> list[Row]:
         return [item for item in self.grid.on_event(event) if isinstance(item, Row)]
@@ -296,7 +296,7 @@ def test_a_jump_of_the_clock_is_a_gap_before_what_came_after_it(clock: Clock) ->
 def test_a_change_of_state_with_a_gap_is_one_and_says_why() -> None:
     sampler = Sampler("wall")
     sampler.push(at(0, 100))
-    change = StatusChange(state=FeedState.RECONNECTING, gap=True, resync=True, message="why")
+    change = StatusChange(state=Status.RECONNECTING, gap=True, resync=True, message="why")
     gap, event = sampler.grid.on_event(change)
     assert gap == Gap("resync", START, "why") and event is change
     assert sampler.advance(START + 500) == []  # neither live nor with a book
@@ -307,7 +307,7 @@ def test_a_wall_clocks_grid_gives_no_rows_before_its_feed_is_live(clock: Clock) 
     grid.on_event(book(1, START))
     clock.ms += 1_000
     assert grid.on_tick() == []
-    grid.on_event(StatusChange(state=FeedState.LIVE))
+    grid.on_event(StatusChange(state=Status.LIVE))
     assert [one.timestamp for one in grid.on_tick() if isinstance(one, Row)] == [START + 250 * n for n in range(1, 5)]
 
 

@@ -16,12 +16,11 @@ import pytest
 
 from core.market import hub as hub_module
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.protocol import FeedFailed
+from core.market.feeds.protocol import FeedFailed, Status
 from core.market.feeds.recording import RecordingFeed
 from core.market.hub import MAX_FEEDS, MAX_FEEDS_OF_ADDRESS, REST_S, Hub, TooManyFeeds
 from core.market.predictor import Predictor, windows_of
 from core.market.session import MarketSession
-from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
 from tests.core.market.helpers import frame_from_rows, real_rows
 

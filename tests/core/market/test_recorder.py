@@ -17,11 +17,10 @@ from core.cli.record import until_signal
 from core.files import lock
 from core.market.book import FILE_COLUMNS, OrderBookSnapshot
 from core.market.events import Row, Trade
-from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange
+from core.market.feeds.protocol import FeedFailed, Status, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.follower import Follower
 from core.market.recorder import EventRecorder, RecordingStatus, record
-from core.market.session_view import Status
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
@@ -67,7 +66,7 @@ async def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_pat
     ]
     trades = [Trade(price=1, size=1, side=None, exchange_ms=one.exchange_ms) for one in snapshots[:3]]
     script = [event for both in zip(snapshots, trades, strict=False) for event in both]
-    script += [StatusChange(state=FeedState.RECONNECTING, gap=True), snapshots[3]]
+    script += [StatusChange(state=Status.RECONNECTING, gap=True), snapshots[3]]
     with pytest.raises(FeedFailed, match="it is over"):
         await record(ScriptedFeed([*script, FeedFailed("it is over")]), tmp_path, Silent())
     (file,) = tmp_path.rglob("rows_*.parquet")

@@ -13,18 +13,17 @@ from core.market.answers.predictions import HeadResult, evaluate
 from core.market.book import BookRows, OrderBookSnapshot
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, FeedFailed, Status, StatusChange
 from core.market.meters import REGISTRY, STAGES
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, MarketSession
-from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, Step, books, finished, replaying, running, wait_until
 from tests.core.market.helpers import HEADS, KeptSteps, confirmed, frame_from_rows, random_book, real_rows, with_hole, with_stall
 
 ROWS = real_rows(4)
 FLOAT32 = 1e-5
 """Batches of different sizes are summed in different orders: some tens of float32's steps of 6e-8 for a probability."""
-GAP = StatusChange(state=FeedState.REPLAYING, gap=True)
+GAP = StatusChange(state=Status.REPLAYING, gap=True)
 
 
 def expected_predictions(predictor: Predictor, rows: BookRows, ends: list[int]) -> np.ndarray:
@@ -182,7 +181,7 @@ def trade(at: int, size: float, side: str | None = "buy") -> Trade:
 
 
 def test_trades_come_with_the_rows_they_fall_on(predictor: Predictor) -> None:
-    script: list[Step] = [StatusChange(state=FeedState.REPLAYING)]
+    script: list[Step] = [StatusChange(state=Status.REPLAYING)]
     for i, book in enumerate(books(ROWS[:60])):
         script += [trade(i, float(i), ("buy", "sell", None)[i % 3]), book]
     session = finished(predictor, script)
@@ -201,8 +200,8 @@ def test_after_winding_back_the_tape_holds_the_new_trades_alone(predictor: Predi
 # -- statuses -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("state", [FeedState.CONNECTING, FeedState.PAUSED, FeedState.RECONNECTING, FeedState.SIMULATING])
-def test_a_feeds_state_and_words_are_shown_as_they_are(predictor: Predictor, loop: BackgroundLoop, state: FeedState) -> None:
+@pytest.mark.parametrize("state", [Status.CONNECTING, Status.PAUSED, Status.RECONNECTING, Status.SIMULATING])
+def test_a_feeds_state_and_words_are_shown_as_they_are(predictor: Predictor, loop: BackgroundLoop, state: Status) -> None:
     said = StatusChange(state=state, message="One sentence.")
     session = running(loop, predictor, ScriptedFeed([*replaying(ROWS[:30]), said]))
     wait_until(lambda: session.step == 30 and session.status_now()[1] != "")
@@ -210,7 +209,7 @@ def test_a_feeds_state_and_words_are_shown_as_they_are(predictor: Predictor, loo
 
 
 def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, loop: BackgroundLoop) -> None:
-    live = StatusChange(state=FeedState.LIVE)
+    live = StatusChange(state=Status.LIVE)
     feed = ScriptedFeed([live], clock="wall")
     session = running(loop, predictor, feed)
     wait_until(lambda: session.status_now()[0] is Status.WARMING)  # live, and no book yet: that is not stale
@@ -222,7 +221,7 @@ def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, lo
 
 def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predictor) -> None:
     late = [replace(one, exchange_ms=one.received_ns // 1_000_000 - 2_400 + i) for i, one in enumerate(books(ROWS[:20]))]  # type: ignore[union-attr,type-var]
-    session = MarketSession(ScriptedFeed([StatusChange(state=FeedState.LIVE), *late], clock="wall", ends=True), predictor)
+    session = MarketSession(ScriptedFeed([StatusChange(state=Status.LIVE), *late], clock="wall", ends=True), predictor)
     assert session.lag_ms is None
     shown: dict[str, list[str]] = {}
     session.listeners.append(lambda _: shown.update({session.status_now()[1]: [one.short() for one in session.situations()]}))
@@ -242,7 +241,7 @@ def test_a_feed_that_fails_says_why_once_all_is_written_down(predictor: Predicto
 
 def test_a_feed_that_ends_has_ended(predictor: Predictor) -> None:
     assert finished(predictor, replaying(ROWS[:30])).status_now()[0] is Status.ENDED
-    said = StatusChange(state=FeedState.ENDED, message="That was all.")
+    said = StatusChange(state=Status.ENDED, message="That was all.")
     session = finished(predictor, [*replaying(ROWS[:30]), said])
     assert (*session.status_now(), session.step) == (Status.ENDED, "That was all.", 30)
 
@@ -272,7 +271,7 @@ def test_rows_before_a_new_book_are_of_the_old_one(predictor: Predictor) -> None
     """Receive times decide, not what the exchange says."""
     start = (time.time_ns() // 1_000_000_000 - 60) * 1_000_000_000
     received = [start + ms * 1_000_000 for ms in (10, 600, 760)]
-    script: list[FeedEvent] = [StatusChange(state=FeedState.REPLAYING)]  # no ticking: the books alone bring rows
+    script: list[FeedEvent] = [StatusChange(state=Status.REPLAYING)]  # no ticking: the books alone bring rows
     for i, when in enumerate(received):
         script += books(ROWS[i : i + 1], received_ns=when)
     script[-1] = replace(cast(OrderBookSnapshot, script[-1]), asked=True)
@@ -298,7 +297,7 @@ def test_latency_is_measured_on_new_books(predictor: Predictor) -> None:
 def test_an_old_book_carried_on_does_not_count_as_slow(predictor: Predictor, loop: BackgroundLoop) -> None:
     """A quiet market is not a slow program: rows that repeat a book are left out."""
     old = books(ROWS[:1], received_ns=time.time_ns() - 7_000_000_000)
-    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *old], clock="wall", key="live/old_book/X")
+    feed = ScriptedFeed([StatusChange(state=Status.LIVE), *old], clock="wall", key="live/old_book/X")
     session = running(loop, predictor, feed, predictor.window + 4)
     assert len(session.view().predictions) >= 4
     assert seconds("old_book", "feed") == 0
@@ -323,10 +322,10 @@ def test_a_session_may_be_run_again(predictor: Predictor) -> None:
 
 
 def test_run_again_on_the_wall_clock_it_warms_up_anew(predictor: Predictor, loop: BackgroundLoop) -> None:
-    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *books(ROWS[:1])], clock="wall", ends=True)
+    feed = ScriptedFeed([StatusChange(state=Status.LIVE), *books(ROWS[:1])], clock="wall", ends=True)
     session = MarketSession(feed, predictor)
     loop.submit(session.run()).result(20)
-    feed.script, feed.ends = [StatusChange(state=FeedState.LIVE)], False
+    feed.script, feed.ends = [StatusChange(state=Status.LIVE)], False
     loop.submit(session.run())
     wait_until(lambda: session.status_now()[0] is Status.WARMING)
     steps = session.step
@@ -375,7 +374,7 @@ def test_a_market_that_stands_still_is_named_and_not_scored(predictor: Predictor
 # -- rows that the venue has not confirmed (D27), and live time ---------------------------------------------------------
 
 
-LIVE = StatusChange(state=FeedState.LIVE)
+LIVE = StatusChange(state=Status.LIVE)
 SECOND_NS = 1_000_000_000
 
 
@@ -416,7 +415,7 @@ def test_a_tail_that_is_never_confirmed_becomes_a_gap(predictor: Predictor, loop
     wait_until(lambda: session.view().provisional >= 3)
     before = confirmed(session)["timestamp"].tolist()
     assert before
-    feed.send(StatusChange(state=FeedState.RECONNECTING, gap=True))
+    feed.send(StatusChange(state=Status.RECONNECTING, gap=True))
     wait_until(lambda: session.view().warm == 0)
     view = session.view()
     assert view.provisional == 0

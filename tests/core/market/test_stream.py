@@ -16,7 +16,7 @@ from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.book import BookRows, price_tick
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.feeds.protocol import Status, StatusChange
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.stream import HEADER, MAX_BEHIND, ROW, ROW_FIXED, SCORES, STANDINGS, FrameKind, FrameStream, encode
@@ -128,7 +128,7 @@ def test_a_snapshot_is_encoded_once_for_all_viewers(
     assert session.snapshot(20) == session.snapshot(20)
     assert counted.call_count == 1
     assert np.frombuffer(session.snapshot(10)[0])[3] == 10
-    feed.send(StatusChange(state=FeedState.PAUSED))
+    feed.send(StatusChange(state=Status.PAUSED))
     wait_until(lambda: session.status_now()[0] == "paused")
     session.snapshot(10)
     assert counted.call_count == 2  # other rows; a status is said by a message beside the frames

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from core import checkpoints
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.feeds.protocol import Status, StatusChange
 from core.market.hub import Hub
 from core.market.meters import BUCKETS_S, REGISTRY, STAGES, Meters
 from core.market.session import MarketSession
@@ -38,7 +38,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     predictor = tiny_predictor(tmp_path_factory.mktemp("checkpoint"), rows)
     loop = BackgroundLoop("test")
     hub = Hub(loop)
-    gap = StatusChange(state=FeedState.RECONNECTING, message="", gap=True)
+    gap = StatusChange(state=Status.RECONNECTING, message="", gap=True)
     feed = ScriptedFeed([*replaying(rows[:ROWS]), gap], key=f"live/{LABEL}/X")
     session = hub.watch("me", feed.key, partial(MarketSession, feed, predictor))
     wait_until(lambda: session.step == ROWS and REGISTRY.get_sample_value("observatory_gaps_total", {"feed": LABEL}) == 1)

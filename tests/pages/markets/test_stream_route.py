@@ -15,11 +15,10 @@ from starlette.websockets import WebSocket
 from streamlit.testing.v1 import AppTest
 
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.feeds.protocol import Status, StatusChange
 from core.market.feeds.situations import Since, Situation
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from core.market.session_view import Status
 from core.market.stream import MAX_BEHIND, STATUSES, FrameKind
 from core.messages import compose
 from pages.markets import stream_route, terminal
@@ -174,7 +173,7 @@ async def test_after_a_jump_one_snapshot_is_made_for_all_viewers(session: Market
     async with visiting(session, 12) as visitors:
         monkeypatch.setattr(session, "snapshot", making)
         assert isinstance(session.feed, ScriptedFeed)
-        session.feed.send(StatusChange(state=FeedState.REPLAYING, gap=True), *books(ROWS[:1]))  # wound back
+        session.feed.send(StatusChange(state=Status.REPLAYING, gap=True), *books(ROWS[:1]))  # wound back
         for one in visitors:
             while (await one.frame())[0] is not FrameKind.SNAPSHOT:
                 pass
@@ -185,7 +184,7 @@ async def test_a_changed_status_reaches_every_viewer_in_its_own_language(session
     async with visiting(session, 2, language="es") as visitors:
         assert isinstance(session.feed, ScriptedFeed)
         session.feed.unit = compose("contracts of {size:g} {currency}", size=0.01, currency="BTC")
-        session.feed.send(StatusChange(state=FeedState.RECONNECTING, message="later"))
+        session.feed.send(StatusChange(state=Status.RECONNECTING, message="later"))
         told = {"status": STATUSES.index(Status.RECONNECTING), "text": "later", "unit": "contratos de 0,01 BTC"}
         for one in visitors:
             assert await one.text() == told
@@ -240,14 +239,14 @@ async def test_states_of_the_market_travel_with_their_beginning(session: MarketS
     async with visiting(session, 1, language="es") as (one,):
         assert isinstance(session.feed, ScriptedFeed)
         locked = Since(kind=Situation.LOCKED, since_ms=1_700_000_000_000)
-        session.feed.send(StatusChange(state=FeedState.LIVE, message="later", situations=(locked,)))
+        session.feed.send(StatusChange(state=Status.LIVE, message="later", situations=(locked,)))
         told = {"since": 1_700_000_000_000, "short": "igualado", "text": "igualado desde las {time}"}
         status = STATUSES.index(Status.INTERRUPTED)
         said = await one.text()
         assert said == {"status": status, "text": "later", "situations": [told]}  # a day that was sent is not sent again
         assert session.situations() == (locked,)
         session._day.known = 180_000, ((60_000, "halted"),)  # a minute is over
-        session.feed.send(StatusChange(state=FeedState.LIVE, message="on"))
+        session.feed.send(StatusChange(state=Status.LIVE, message="on"))
         assert (await one.text())["day"] == {"until": 180_000, "runs": [[60_000, "halted"]]}
 
 

@@ -108,38 +108,38 @@ def at(ask: float, bid: float) -> OrderBookSnapshot:
 
 
 def test_everything_is_within_reach_until_a_snapshot_is_learnt() -> None:
-    assert KnownDepth().covers(at(1e6, 1.0))
+    assert KnownDepth().covers(at(1e6, 1.0).levels)
 
 
 def test_what_a_snapshot_left_out_is_out_of_reach() -> None:
     reach = KnownDepth()
     reach.learn(book(20), 20)  # asks to 110.5, bids to 90.5
-    assert reach.covers(at(110.5, 90.5))
-    assert not reach.covers(at(111.0, 95.0))
-    assert not reach.covers(at(106.0, 90.0))
+    assert reach.covers(at(110.5, 90.5).levels)
+    assert not reach.covers(at(111.0, 95.0).levels)
+    assert not reach.covers(at(106.0, 90.0).levels)
     reach.learn(book(100), 100)  # asks to 150.5
-    assert reach.covers(at(111.0, 90.0))
+    assert reach.covers(at(111.0, 90.0).levels)
 
 
 def test_a_snapshot_that_was_not_cut_off_reaches_everywhere() -> None:
     reach = KnownDepth()
     reach.learn(book(20), 20)
     reach.learn(book(13), 20)
-    assert reach.covers(at(math.nextafter(1e9, 2e9), 1.0))
+    assert reach.covers(at(math.nextafter(1e9, 2e9), 1.0).levels)
     reach.learn(book(20), 5000)  # fewer than asked for, yet round: the venue's own limit
-    assert not reach.covers(at(111.0, 95.0))
+    assert not reach.covers(at(111.0, 95.0).levels)
 
 
 def test_what_falls_off_the_end_of_a_full_side_is_out_of_reach() -> None:
     reach = KnownDepth()
     reach.learn(book(20), 20)
     reach.narrow({"asks": side(101, 0.5, 19), "bids": side(104, -0.5, 20)}, 20)  # the best bid rose: bids end at 94.5
-    assert reach.covers(at(110.5, 94.5))
-    assert not reach.covers(at(110.5, 94.0))
+    assert reach.covers(at(110.5, 94.5).levels)
+    assert not reach.covers(at(110.5, 94.0).levels)
     reach.narrow({"asks": side(101, 0.5, 20), "bids": side(100, -0.5, 20)}, 20)  # what is forgotten does not come back
-    assert not reach.covers(at(110.5, 94.0))
+    assert not reach.covers(at(110.5, 94.0).levels)
     reach.narrow({"asks": side(101, 0.1, 20), "bids": side(100, -0.1, 20)}, None)
-    assert reach.covers(at(110.5, 94.5))
+    assert reach.covers(at(110.5, 94.5).levels)
 
 
 @pytest.mark.parametrize(("limit_ms", "pace_s"), [(1_000, 1.0), (50, 0.25)])

@@ -16,7 +16,7 @@ from core.market.book import OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import Backoff
 from core.market.feeds.market_judge import FeedMemory, MarketJudge, Timeouts
-from core.market.feeds.protocol import FeedState
+from core.market.feeds.protocol import Status
 from core.market.feeds.requested_books import Asks, RequestedBooks
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
 from tests.core.market.feeds.replay_server import BINANCE_ETH, Replay
@@ -118,7 +118,7 @@ async def test_retry_after_is_honoured(refused: str, tmp_path: Path) -> None:
     async with followed(server, tmp_path, backoff=QUICK) as market:
         await market.until(lambda: len(market.breaks) == 2)
     assert market.breaks == ["Binance asks for fewer requests; trying again in 2 s."] * 2
-    first, second = [when for when, one in market.events if getattr(one, "state", None) is FeedState.RECONNECTING]
+    first, second = [when for when, one in market.events if getattr(one, "state", None) is Status.RECONNECTING]
     assert second - first >= 1.9
 
 

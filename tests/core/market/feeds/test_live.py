@@ -20,7 +20,7 @@ from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MAX_DOUBTS, LiveFeed
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, Status, StatusChange
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, KrakenServer, VenueServer
 from tests.core.market.feeds.replay_server import BINANCE, BINANCE_ETH, BINANCE_USDM, Replay, Wire, captured
 from tests.core.market.feeds.virtual_market import followed
@@ -102,7 +102,7 @@ async def test_the_book_equals_the_recorded_best_prices_at_every_update_both_hav
                 assert len(asks) > 500
                 np.testing.assert_array_equal(book.whole, np.concatenate([asks, bids], axis=1).reshape(-1))
         np.testing.assert_array_equal(first.levels, kept)
-        assert [status.state for status in reader.statuses] == [FeedState.CONNECTING, FeedState.LIVE]
+        assert [status.state for status in reader.statuses] == [Status.CONNECTING, Status.LIVE]
     assert compared >= fewest  # else the comparison is hollow
 
 
@@ -133,7 +133,7 @@ async def test_a_market_that_leaves_its_snapshot_gets_a_fresh_one_before_a_level
         for _ in range(300):
             book = await reader.book_after(server)
             np.testing.assert_array_equal(book.levels, server.top())
-        lost = [status for status in reader.statuses if status.state is FeedState.RECONNECTING]
+        lost = [status for status in reader.statuses if status.state is Status.RECONNECTING]
         assert lost and all(status.gap and "moved past the levels" in status.message for status in lost)
 
 
@@ -153,7 +153,7 @@ async def test_a_bad_symbol_fails_at_once_and_names_the_nearest(symbol: str, tmp
     async with followed(server, tmp_path) as market:
         await market.until(lambda: bool(market.ended))
     assert market.ended == f"Binance has no market '{symbol}': the nearest are BTC/USDT."
-    assert not server.asked and [status.state for status in market.statuses] == [FeedState.CONNECTING]
+    assert not server.asked and [status.state for status in market.statuses] == [Status.CONNECTING]
 
 
 async def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

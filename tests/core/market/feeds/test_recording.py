@@ -14,7 +14,7 @@ import pytest
 from core.market.book import BookError, BookRows, OrderBookSnapshot
 from core.market.events import Row, Trade, TradesBreak
 from core.market.feeds.playback import SPEEDS
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, Status, StatusChange
 from core.market.feeds.recording import RecordingFeed
 from core.market.store.index import Recording, recordings
 from core.market.store.rows import read_market
@@ -24,8 +24,8 @@ from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds_for_tests import PlayedOnce
 from tests.core.market.helpers import START_MS, frame_from_rows
 
-PLAYING, PAUSED = StatusChange(state=FeedState.REPLAYING), StatusChange(state=FeedState.PAUSED)
-JUMPED = StatusChange(state=FeedState.REPLAYING, gap=True)
+PLAYING, PAUSED = StatusChange(state=Status.REPLAYING), StatusChange(state=Status.PAUSED)
+JUMPED = StatusChange(state=Status.REPLAYING, gap=True)
 
 
 def rows_of(timestamps: list[int]) -> BookRows:
@@ -82,7 +82,7 @@ async def test_every_row_comes_out_once_in_order_with_its_time(tmp_path: Path, n
     feed = PlayedOnce(file_of(tmp_path, 300, name), market="NEXO/USDT")
     events = [event async for event in feed.events()]
     assert events[0] == PLAYING
-    assert events[-1] == StatusChange(state=FeedState.ENDED)
+    assert events[-1] == StatusChange(state=Status.ENDED)
     books = [event for event in events if isinstance(event, OrderBookSnapshot)]
     assert len(books) == len(events) - 2
     assert [book.sequence for book in books] == list(range(300))
@@ -150,7 +150,7 @@ async def test_a_jump_is_a_gap_with_the_lead_before_its_target(tmp_path: Path) -
         assert await take(events, 4) == [JUMPED, 0, 1, 2]
         feed.pause()
         feed.seek(1_000)
-        assert await take(events, 5) == [PAUSED, StatusChange(state=FeedState.PAUSED, gap=True), 998, 999, 1_000]
+        assert await take(events, 5) == [PAUSED, StatusChange(state=Status.PAUSED, gap=True), 998, 999, 1_000]
 
 
 @pytest.mark.parametrize("place", [-1, 300])
@@ -209,7 +209,7 @@ async def test_trades_come_before_the_row_that_closes_their_quarter_second(tmp_p
     segment_path(path, TRADES).parent.mkdir()
     pq.write_table(trades_table(trades), segment_path(path, TRADES))
     events = [short(event) async for event in PlayedOnce(path, market="x").events()]
-    assert events == [PLAYING, trades[0], 0, trades[1], trades[2], 1, 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
+    assert events == [PLAYING, trades[0], 0, trades[1], trades[2], 1, 2, trades[3], 3, StatusChange(state=Status.ENDED)]
 
 
 async def test_what_was_traded_in_a_hole_and_the_break_of_the_trades_come_with_the_row_after_it(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ async def test_what_was_traded_in_a_hole_and_the_break_of_the_trades_come_with_t
     (path,) = writer.files
     events = [short(event) async for event in PlayedOnce(path, market="x").events()]
     missed = TradesBreak(from_ms=START_MS + 600, until_ms=START_MS + 9_500)
-    after = [missed, trades[1], trades[2], 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
+    after = [missed, trades[1], trades[2], 2, trades[3], 3, StatusChange(state=Status.ENDED)]
     assert events == [PLAYING, 0, trades[0], 1, JUMPED, *after]
 
 
@@ -257,7 +257,7 @@ def test_controls_from_another_thread_wake_a_paused_feed(tmp_path: Path) -> None
             waiting = asyncio.ensure_future(anext(events))
             await asyncio.sleep(0)
             threading.Thread(target=feed.seek, args=(42,)).start()
-            assert await asyncio.wait_for(waiting, 20) == StatusChange(state=FeedState.PAUSED, gap=True)
+            assert await asyncio.wait_for(waiting, 20) == StatusChange(state=Status.PAUSED, gap=True)
             assert short(await anext(events)) == 42
 
     asyncio.run(scenario())  # a thread takes its time

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.market.feeds.market_judge import Timeouts
-from core.market.feeds.protocol import FeedState
+from core.market.feeds.protocol import Status
 from core.market.feeds.stream_checks import VENUES
 from tests.core.market.feeds.delta_server import BybitServer, KrakenServer, VenueServer
 from tests.core.market.feeds.replay_server import (
@@ -59,7 +59,7 @@ async def test_a_lost_message_of_a_capture_is_noticed_by_its_number(wire: Wire, 
         for _ in range(3):
             await server.send(server.step())
         await market.until(lambda: bool(market.breaks), 20.0)
-        (broken,) = [one for one in market.statuses if one.state is FeedState.RECONNECTING]
+        (broken,) = [one for one in market.statuses if one.state is Status.RECONNECTING]
         assert broken.gap and broken.resync and broken.message.endswith(" went missing; connecting again.")
         await market.until_equal()
         assert server.snapshots == 2
@@ -78,7 +78,7 @@ async def test_no_fault_of_a_captured_venue_leaves_a_wrong_row_and_the_feed_is_l
         await fault(market.server)
         await asyncio.sleep(2.0)
         await market.until_recorded(16)
-    assert market.wrong(1.0) == [] and market.statuses[-1].state is FeedState.LIVE
+    assert market.wrong(1.0) == [] and market.statuses[-1].state is Status.LIVE
 
 
 @pytest.mark.parametrize(

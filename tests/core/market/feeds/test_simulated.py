@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.market.book import OrderBookSnapshot, first_fault
 from core.market.events import Trade
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, Status, StatusChange
 from core.market.feeds.simulated import LOT, MarketProcess, MarketSettings, SimulatedFeed
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
 
@@ -30,7 +30,7 @@ async def test_it_is_the_market_process_in_time() -> None:
     feed.set_speed(2.0)
     market, began = MarketProcess(11), loop.time()
     async with aclosing(feed.events()) as events:
-        assert await anext(events) == StatusChange(state=FeedState.SIMULATING)
+        assert await anext(events) == StatusChange(state=Status.SIMULATING)
         trades = 0
         for step in range(100):
             expected = market.step(MarketSettings())

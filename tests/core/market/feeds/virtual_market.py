@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 from core.market.book import BookRows, FloatArray, OrderBookSnapshot
 from core.market.feeds import clock
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, Status, StatusChange
 from core.market.feeds.situations import Since, Situation
 from core.market.predictor import Predictor
 from core.market.recorder import SessionRecording
 from core.market.session import MarketSession
-from core.market.session_view import Status
 from core.market.store.rows import read_market
 from tests.core.market.feeds.delta_server import DeltaServer, VenueServer
 from tests.core.market.helpers import Silent
@@ -105,7 +104,7 @@ class Market:
     @property
     def breaks(self) -> list[str]:
         """What was said where the feed connected anew."""
-        return [one.message for one in self.statuses if one.state is FeedState.RECONNECTING]
+        return [one.message for one in self.statuses if one.state is Status.RECONNECTING]
 
     @property
     def books(self) -> list[FloatArray]:

@@ -16,7 +16,7 @@ from core.market.background_recorder import BackgroundRecorder
 from core.market.book import OrderBookSnapshot
 from core.market.events import BookLost, Row, Trade
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, Status, StatusChange
 from core.market.feeds.sampling import Grid
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.follower import Follower
@@ -74,8 +74,8 @@ def test_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
     writer = SegmentWriter(tmp_path, "BTC/USDT")
     recorder, grid, follower = EventRecorder(writer, wall=True), Grid("wall"), Follower(silent := Silent(), silent.market(""))
     before: dict[int, FeedEvent] = {
-        20: StatusChange(state=FeedState.RECONNECTING, message="Gone.", gap=True),
-        30: StatusChange(state=FeedState.RECONNECTING, message="Missed.", gap=True, resync=True),
+        20: StatusChange(state=Status.RECONNECTING, message="Gone.", gap=True),
+        30: StatusChange(state=Status.RECONNECTING, message="Missed.", gap=True, resync=True),
         40: BookLost(from_ns=now + 40),
     }
     for number, levels in enumerate(market):
