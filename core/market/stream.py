@@ -14,23 +14,24 @@ sizes.
 """
 
 import asyncio
+import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from core.market.answers.ahead import Lead, Standing
+from core.market.answers.ahead import Standing
 from core.market.answers.one_answer import ANSWER, FEWEST
 from core.market.answers.scoreboard import Outcome, Scoreboard
 from core.market.bands import BandChange
 from core.market.book import FEATURES, STEP_MS, TEN_LEVELS, FloatArray
 from core.market.events import Row
-from core.market.session_view import Status, View
+from core.market.feeds.protocol import Status
+from core.market.session_view import View
 
 STATUSES = tuple(Status)
 """A status is sent as its place here, in a message beside the frames: one that waits to be sent is of an earlier status."""
@@ -85,14 +86,10 @@ def encode(content: View, kind: FrameKind) -> bytes:
     changes = [change for change in given if change is not None]
     keys, sizes = (np.concatenate([np.zeros(0), *(change[i] for change in changes)]).astype("<f4") for i in (3, 4))
     if len(content.predictions):
-        p = content.predictions
-        at = np.searchsorted(content.timestamps, p["timestamp"])
-        whole = at < len(content.timestamps)
-        at, p = at[whole], p[whole]
-        same = content.timestamps[at] == p["timestamp"]
-        at, p = at[same], p[same]
+        _, at, which = np.intersect1d(content.timestamps, content.predictions["timestamp"], return_indices=True)
+        p = content.predictions[which]
         rows[at, 1] = 1
-        rows[at, ROW_FIXED : ROW_FIXED + 3 * heads] = p["recalibrated"].reshape(len(p), -1)
+        rows[at, ROW_FIXED : ROW_FIXED + 3 * heads] = p["recalibrated"].reshape(len(p), 3 * heads)
         for i, name in enumerate(("answered", "came")):
             start = ROW_FIXED + (3 + i) * heads
             rows[at, start : start + heads] = p[name]
@@ -116,50 +113,44 @@ def score_rows(board: Scoreboard) -> FloatArray:
     of the lead with all that the market's journal knew before (D44). A score of fewer than ten outcomes, or trades, that do not
     overlap is NaN (D39), and so is the last where the journal knew nothing.
     """
-    of_heads = [board.answers.score(head) for head in range(len(board.heads))]
-    usual = np.array([one.usual for one in of_heads])
-    horizons = [horizon for _, horizon in board.heads]
-    standing, nearest, per_call, until_ms = _standings([one.lead for one in of_heads], horizons)
-    here = [one.here for one in of_heads]
-    goes_on = np.array([max(FEWEST, one.lead.outcomes + 1) <= one.here.outcomes for one in of_heads])
-    since_journal: list[list[float]] = [
-        [one.since_ms for one in here],
-        [one.outcomes for one in here],
-        *_standings(here, horizons),
-    ]
-    judged: dict[str, ArrayLike] = {
-        "nearest": nearest,
-        "nearestCall": [board.rule_call(head, one.nearest) for head, one in enumerate(of_heads)],
-        "perCall": per_call,
-        "untilMs": until_ms,
-        "right": [one.right[ANSWER] for one in of_heads],
-        "nearestRight": [one.right[one.nearest] for one in of_heads],
-        **dict(zip(("usualDown", "usualStationary", "usualUp"), usual.T, strict=True)),
-    }
-    enough = np.array([one.enough for one in of_heads])
-    trades, result, reach = board.taker_results().T
-    columns = {
-        "outcomes": [one.outcomes for one in of_heads],
-        "independent": [one.lead.outcomes for one in of_heads],
-        "sinceMs": [one.lead.since_ms for one in of_heads],
-        "standing": standing,
-        "decided": [STANDINGS.index(one.decided) for one in of_heads],
-        **{name: np.where(enough, values, np.nan) for name, values in judged.items()},
+    takers = board.taker_results().tolist()
+    return np.array([_head_scores(board, head, *taker) for head, taker in enumerate(takers)], dtype=np.float64)
+
+
+def _head_scores(board: Scoreboard, head: int, trades: float, result: float, reach: float) -> list[float]:
+    """One head's row of `score_rows`; trades, their result and its reach are `Scoreboard.taker_results`."""
+    one, horizon = board.answers.score(head), board.heads[head][1]
+    lead, here = one.lead, one.here
+    columns: dict[str, float] = {
+        "outcomes": one.outcomes,
+        "independent": lead.outcomes,
+        "sinceMs": lead.since_ms,
+        "standing": STANDINGS.index(lead.standing),
+        "decided": STANDINGS.index(one.decided),
         "trades": trades,
-        **{name: np.where(trades >= FEWEST, values, np.nan) for name, values in (("result", result), ("reach", reach))},
-        **{name: np.where(goes_on, values, np.nan) for name, values in zip(SCORES[-6:], since_journal, strict=True)},
     }
-    return np.column_stack([np.asarray(columns[name], dtype=np.float64) for name in SCORES])
-
-
-def _standings(leads: Sequence[Lead], horizons: Sequence[int]) -> tuple[list[float], ...]:
-    """Standings of leads: the state and the nearest rule as places, nats a call over it, milliseconds until a decision."""
-    return (
-        [STANDINGS.index(one.standing) for one in leads],
-        [one.nearest for one in leads],
-        [one.per_call for one in leads],
-        [one.outcomes_until_decided * horizon * STEP_MS for one, horizon in zip(leads, horizons, strict=True)],
-    )
+    if one.enough:
+        columns |= {
+            "nearest": lead.nearest,
+            "nearestCall": board.rule_call(head, one.nearest),
+            "perCall": lead.per_call,
+            "untilMs": lead.outcomes_until_decided * horizon * STEP_MS,
+            "right": one.right[ANSWER],
+            "nearestRight": one.right[one.nearest],
+            **dict(zip(("usualDown", "usualStationary", "usualUp"), one.usual.tolist(), strict=True)),
+        }
+    if trades >= FEWEST:
+        columns |= {"result": result, "reach": reach}
+    if here.outcomes >= max(FEWEST, lead.outcomes + 1):
+        columns |= {
+            "hereSinceMs": here.since_ms,
+            "hereOutcomes": here.outcomes,
+            "hereStanding": STANDINGS.index(here.standing),
+            "hereNearest": here.nearest,
+            "herePerCall": here.per_call,
+            "hereUntilMs": here.outcomes_until_decided * horizon * STEP_MS,
+        }
+    return [columns.get(name, math.nan) for name in SCORES]
 
 
 class StepCollector:
