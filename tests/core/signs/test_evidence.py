@@ -67,15 +67,17 @@ def test_relevance_of_one_frame_against_a_loop(tiny):
     np.testing.assert_allclose(found, expected, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", [DIGITS, ASL])
-def test_every_method_says_something_of_every_frame(tiny, name):
-    recogniser = load_recogniser(name, folder=tiny)
-    rng = np.random.default_rng(0)
-    clip = (
-        rng.integers(0, 255, (9, 32, 32, 3), dtype=np.uint8)
-        if name == DIGITS
-        else rng.normal(150, 30, (18, 6)).astype(np.float32)
-    )
+@pytest.fixture(params=[DIGITS, ASL])
+def read(tiny, request):
+    """Each small model, with a clip of nine frames of its own."""
+    rng = np.random.default_rng(1)
+    if request.param == DIGITS:
+        return load_recogniser(DIGITS, folder=tiny), rng.integers(0, 255, (9, 32, 32, 3), dtype=np.uint8)
+    return load_recogniser(ASL, folder=tiny), rng.normal(150, 30, (18, 6)).astype(np.float32)
+
+
+def test_every_method_says_something_of_every_frame(read):
+    recogniser, clip = read
     found = explain_frame(recogniser, clip, frame=4, label=1)
     assert tuple(found.importance) == METHODS
     assert {importance.shape for importance in found.importance.values()} == {(9,)}
@@ -97,19 +99,15 @@ def test_every_method_says_something_of_every_frame(tiny, name):
             explain_frame(recogniser, clip, **wrong)
 
 
-@pytest.mark.parametrize("name", [DIGITS, ASL])
-def test_glosses_without_frames_are_read_of_the_clip_with_its_mean_in_their_place(tiny, name):
-    recogniser = load_recogniser(name, folder=tiny)
-    rng = np.random.default_rng(1)
-    frames = name == DIGITS
-    clip = rng.integers(0, 255, (9, 32, 32, 3), dtype=np.uint8) if frames else rng.normal(150, 30, (18, 6)).astype(np.float32)
+def test_glosses_without_frames_are_read_of_the_clip_with_its_mean_in_their_place(read):
+    recogniser, clip = read
     hidden = np.zeros((2, 9), bool)
     hidden[1, [2, 3, 7]] = True
     whole, some = glosses_without(recogniser, clip)(hidden)
     assert whole == tuple(span.label for span in recogniser_spans(recogniser, recogniser.log_probabilities(clip)))
     inputs = recogniser.inputs(clip).clone()
     mean = inputs.float().mean(dim=1)
-    inputs[:, [2, 3, 7]] = mean.round().to(inputs.dtype)[:, None] if frames else mean[:, None]
+    inputs[:, [2, 3, 7]] = mean.round().to(inputs.dtype)[:, None] if recogniser.front == "frames" else mean[:, None]
     with torch.no_grad():
         logits = recogniser.logits(recogniser.encode(inputs))[0]
     assert some == tuple(span.label for span in recogniser_spans(recogniser, logits.log_softmax(dim=-1).numpy()))
