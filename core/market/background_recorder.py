@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from core.market import watch_list
-from core.market.feeds.background import background_loop
+from core.market.feeds.background import BACKGROUND_LOOP
 from core.market.feeds.protocol import Status
 from core.market.hub import hub
 from core.market.recorder import RecordingStatus, SessionRecording
@@ -46,7 +46,7 @@ class BackgroundRecorder:
                 return
             session = hub().watch(VIEWER, key, begin)
             one = SessionRecording(session, self._folder(), partial(_session_of, key, begin))
-            future = background_loop().submit(one.run())
+            future = BACKGROUND_LOOP.submit(one.run())
             with self._lock:
                 self._running[key] = one, future
         watch_list.watch(self._folder(), key, on=True)

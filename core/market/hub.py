@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.device import use_one_thread
-from core.market.feeds.background import BackgroundLoop, background_loop
+from core.market.feeds.background import BACKGROUND_LOOP, BackgroundLoop
 from core.market.session import MarketSession
-from core.messages import Refusal, compose
+from core.messages import N_, Refusal
 
 GRACE_S = 20.0
 """Seconds a feed keeps running without viewers, so that who comes back finds a whole window: a page change takes as long."""
@@ -149,13 +149,9 @@ class Hub:
         Raises:
             TooManyFeeds: where that is not enough.
         """
-        one = compose("You watch {count} markets already: close one of their tabs first.", count=MAX_FEEDS_OF_VIEWER)
-        near = compose(
-            "{count} markets are being watched from your address, and it takes no more: close a tab.", count=MAX_FEEDS_OF_ADDRESS
-        )
-        every = compose(
-            "{count} markets are being watched on this server, and it takes no more: try again later.", count=MAX_FEEDS
-        )
+        one = N_("You watch {count} markets already: close one of their tabs first.")
+        near = N_("{count} markets are being watched from your address, and it takes no more: close a tab.")
+        every = N_("{count} markets are being watched on this server, and it takes no more: try again later.")
 
         def is_theirs(_: str, running: _Running) -> bool:
             return viewer in running.viewers or (running.started_by == viewer and not self._present(running))
@@ -169,7 +165,7 @@ class Hub:
         """Stops abandoned ones of the feeds that count until one more fits.
 
         Raises:
-            TooManyFeeds: with `problem`, where it does not.
+            TooManyFeeds: with `problem`, which names the most, where it does not.
         """
         counted = {key for key, running in self._running.items() if counts(key, running)}
         for _, key in sorted((r.last_asked, key) for key, r in self._running.items() if not self._present(r)):
@@ -177,7 +173,7 @@ class Hub:
                 counted.discard(key)
                 self._running.pop(key).future.cancel()
         if len(counted) >= most:
-            raise TooManyFeeds(problem)
+            raise TooManyFeeds(problem, count=most)
 
     def _present(self, running: _Running) -> int:
         now = time.monotonic()
@@ -216,7 +212,7 @@ def hub() -> Hub:
     with _hub_lock:
         if _hub is None:
             use_one_thread()
-            _hub = Hub(background_loop())
+            _hub = Hub(BACKGROUND_LOOP)
         return _hub
 
 
@@ -227,4 +223,4 @@ def shutdown() -> None:
         stopped, _hub = _hub, None
     if stopped is not None:
         stopped.stop()
-        background_loop().stop()
+        BACKGROUND_LOOP.stop()

@@ -36,7 +36,7 @@ from core.market.light import NewestWindow
 from core.market.meters import Meters
 from core.market.predictor import Predictions, Predictor
 from core.market.row_log import RowLog
-from core.market.session_view import DayOfStates, FeedDay, View
+from core.market.session_view import DayOfStates, View
 from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
 from core.market.store.trades import CODES
@@ -77,7 +77,8 @@ class MarketSession:
     Attributes:
         rests: whether nobody watches. Rows are kept then, and nothing is predicted from them unless somebody records: there is no
             call at such a row, to be shown or scored. The hub sets it.
-        step: rows since the session began.
+        step: rows since the session began. lag: of the newest books, by their venue's time.
+        day: the states of a live feed today.
     """
 
     def __init__(self, feed: Feed, predictor: Predictor) -> None:
@@ -100,7 +101,7 @@ class MarketSession:
         self.frames = StepCollector()
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
         self._received_ns = self._row_received_ns = self._heard_ns = 0  # when the newest book, row's book and message arrived
-        self._lag = LagMeter()
+        self.lag = LagMeter()
         self._grid = Grid(feed.clock)
         self._run_lock = asyncio.Lock()  # one run at a time
         self._dispatching = asyncio.Lock()
@@ -112,7 +113,7 @@ class MarketSession:
         self._rows, self._depth, self._known_tick = RowLog(row, KEPT_ROWS + MAX_PROVISIONAL), DepthHistory(), 0.0
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._breaks: deque[tuple[float, float]] = deque(maxlen=KEPT_ROWS)
-        self._day, self._stalled = DayOfStates(), False
+        self.day, self._stalled = DayOfStates(), False
 
     # -- in the background loop -------------------------------------------------------------------------------------
 
@@ -175,10 +176,10 @@ class MarketSession:
                 if isinstance(item, OrderBookSnapshot):
                     self._heard_ns = self._heard_ns if item.asked else self._received_ns
                     if self.feed.clock != "event":
-                        self._lag.measure(item)
+                        self.lag.measure(item)
                 elif isinstance(item, StatusChange):
                     if item.gap or item.state is not Status.LIVE:
-                        self._lag.begin_anew()
+                        self.lag.begin_anew()
                     self._set(item.state, item.message, item.situations)
                 elif isinstance(item, GRID_ITEMS):
                     await self._queue.put(item)
@@ -188,7 +189,7 @@ class MarketSession:
             await next_step()
             await self._dispatch(self._grid.on_tick)
             silent = self._state is not Status.LIVE or self._status() is Status.STALE
-            self._day.enter(CLOCK.now_ms(), SILENT if silent else gravest(self.situations()))
+            self.day.enter(CLOCK.now_ms(), SILENT if silent else gravest(self.situations()))
 
     async def _work(self) -> None:
         while True:
@@ -248,7 +249,7 @@ class MarketSession:
         done_ns = CLOCK.now_ns()
         with self._lock:
             # trades lie beside rows by this machine's clock, where the venue's is far from it
-            lag_ms, fresh = (self._lag.ms or 0.0) if self._lag.state else 0.0, None
+            lag_ms, fresh = (self.lag.ms or 0.0) if self.lag.state else 0.0, None
             steps = self.follower.take(batch, predictions, lag_ms=lag_ms)
             for step in steps:
                 item = step.item
@@ -347,23 +348,14 @@ class MarketSession:
     def status_now(self) -> tuple[Status, str]:
         """The status, and the feed's message, else what its lag means; "" where neither is worth one."""
         with self._lock:
-            lag = self._lag.sentence() if self._state is Status.LIVE else ""
+            lag = self.lag.sentence() if self._state is Status.LIVE else ""
             return self._status(), self._message or lag
-
-    @property
-    def lag_ms(self) -> float | None:
-        """Milliseconds that the newest books' venue time lies behind this machine's clock, their median; None without a book."""
-        return self._lag.ms
 
     def situations(self) -> tuple[Since, ...]:
         """States of the market and its stream that pass, with their beginnings."""
         with self._lock:
-            lag = self._lag.state if self._state is Status.LIVE else None
+            lag = self.lag.state if self._state is Status.LIVE else None
             return self._situations if lag is None else (*self._situations, lag)
-
-    def day(self) -> FeedDay:
-        """The states of a live feed today: see `DayOfStates`."""
-        return self._day.known
 
     @property
     def _price_tick(self) -> float:

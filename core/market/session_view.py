@@ -60,8 +60,6 @@ GOOD: Final = 0.98
 UNHEARD_MS: Final = 5_000
 """Time between two looks at a feed from which on nobody looked, as on a computer that slept."""
 
-FeedDay = tuple[int, tuple[tuple[int, str], ...]]
-
 
 class DayOfStates:
     """The state of a feed in each whole minute of its newest day (UTC), from the first one in which it was followed throughout.
@@ -73,7 +71,7 @@ class DayOfStates:
     """
 
     def __init__(self) -> None:
-        self.known: FeedDay = 0, ()
+        self.known: tuple[int, tuple[tuple[int, str], ...]] = 0, ()
         self._whole, self._spent_ms = False, Counter[str]()
         self._last_ms, self._state = 0, SILENT
 

@@ -62,7 +62,7 @@ class Gauges(Collector):
             viewers.add_metric([label], sum(watched.get(session.feed.key, 0) for session in of))
             sockets.add_metric([label], sum(session.frames.stream.viewers for session in of))
             waiting.add_metric([label], sum(session.waiting for session in of))
-            if lags := [session.lag_ms for session in of if session.lag_ms is not None]:
+            if lags := [session.lag.ms for session in of if session.lag.ms is not None]:
                 lag.add_metric([label], max(lags) / 1e3)
         return viewers, sockets, waiting, lag
 

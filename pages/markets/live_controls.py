@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.market.book import STEP_MS
 from core.market.feeds import catalogue
-from core.market.feeds.background import background_loop
+from core.market.feeds.background import BACKGROUND_LOOP
 from core.market.feeds.playback import SPEEDS, PlayedFeed
 from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
@@ -141,7 +141,7 @@ def _symbols(exchange: str) -> tuple[list[str], str]:
     if key not in st.session_state:
         with st.spinner(_("Asking the exchange which markets it has…"), show_time=True):
             try:
-                symbols, problem = background_loop().submit(catalogue.markets(exchange)).result(), ""
+                symbols, problem = BACKGROUND_LOOP.submit(catalogue.markets(exchange)).result(), ""
             except catalogue.CatalogueUnavailable as error:
                 symbols, problem = [LIKELY], str(error)
         st.session_state[key] = symbols, problem

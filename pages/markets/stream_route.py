@@ -97,7 +97,7 @@ class SessionNotices:
     """
 
     def __init__(self, session: MarketSession) -> None:
-        self.number, self.status = 0, (*session.status_now(), session.situations(), session.day())
+        self.number, self.status = 0, (*session.status_now(), session.situations(), session.day.known)
         self.readers: list[Progress] = []
         self.lights: dict[int, WindowLight] = {}
         self._session = session
@@ -136,7 +136,7 @@ class SessionNotices:
         stream = self._session.frames.stream
         with stream.subscribe() as changed:
             while True:
-                status = (*self._session.status_now(), self._session.situations(), self._session.day())
+                status = (*self._session.status_now(), self._session.situations(), self._session.day.known)
                 if status != self.status:
                     self.number, self.status = self.number + 1, status
                     stream.wake()

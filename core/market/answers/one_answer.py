@@ -83,7 +83,7 @@ class RowAnswers:
     @property
     def calls(self) -> list[int]:
         """The likeliest class of every head."""
-        return [one.likeliest for one in self.made]
+        return [likeliest(one.adapted) for one in self.made]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class AnswerBoard:
         if one.settled is not settled:  # what was counted by the other threshold does not hold any more
             self._begin(head)
             return truth
-        calls = np.array([answer.likeliest, *rules.calls[head]])
+        calls = np.array([likeliest(answer.adapted), *rules.calls[head]])
         self._lost[head] -= math.log(max(answer.adapted[truth], 1e-6))
         self._confusion[head, self._each, truth, calls] += 1
         self._lately[head].step(truth)

@@ -64,11 +64,6 @@ class Recalibrated:
     experts: tuple[Triple, Triple, Triple, Triple]
     adapted: Triple
 
-    @property
-    def likeliest(self) -> int:
-        """Class of the largest recalibrated probability."""
-        return likeliest(self.adapted)
-
 
 class AdaptiveHead:
     """Recalibration of one head of one market. Not safe to call from two threads at once.

@@ -10,7 +10,7 @@ import contextlib
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
@@ -89,15 +89,11 @@ class BackgroundLoop:
         await self._halt.wait()
 
 
-_background = BackgroundLoop()
-
-
-def background_loop() -> BackgroundLoop:
-    """The process's one loop."""
-    return _background
+BACKGROUND_LOOP: Final = BackgroundLoop()
+"""The process's one loop."""
 
 
 @atexit.register
 def _at_exit() -> None:
     with contextlib.suppress(RuntimeError):  # a task ignores being cancelled: the thread is a daemon and ends with the process
-        _background.stop()
+        BACKGROUND_LOOP.stop()

@@ -259,7 +259,7 @@ class MarketJudge:
         odd = self.unusable
         odd.since_ms = odd.since_ms if kind is odd.kind else CLOCK.now_ms()
         odd.error, odd.kind, odd.amount, odd.streamed = error, kind, amount, odd.streamed or streamed
-        if self.memory.situations.has(*OF_BOOK):
+        if any(map(self.memory.situations.get, OF_BOOK)):
             await self.say_unusable()
 
     async def say_unusable(self) -> None:

@@ -166,10 +166,6 @@ class Situations:
         """Those that hold, the oldest first."""
         return tuple(sorted((self._known[kind] for kind in self._current), key=lambda one: one.since_ms))
 
-    def has(self, *kinds: Situation) -> bool:
-        """Tells whether one of these holds."""
-        return any(kind in self._current for kind in kinds)
-
     def remembers(self, *kinds: Situation) -> bool:
         """Tells whether one of these holds, or held when the venue went away."""
         return any(kind in self._known for kind in kinds)

@@ -222,11 +222,11 @@ def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, lo
 def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predictor) -> None:
     late = [replace(one, exchange_ms=one.received_ns // 1_000_000 - 2_400 + i) for i, one in enumerate(books(ROWS[:20]))]  # type: ignore[union-attr,type-var]
     session = MarketSession(ScriptedFeed([StatusChange(state=Status.LIVE), *late], clock="wall", ends=True), predictor)
-    assert session.lag_ms is None
+    assert session.lag.ms is None
     shown: dict[str, list[str]] = {}
     session.listeners.append(lambda _: shown.update({session.status_now()[1]: [one.short() for one in session.situations()]}))
     asyncio.run(session.run())
-    assert session.lag_ms == pytest.approx(2_400, abs=20)
+    assert session.lag.ms == pytest.approx(2_400, abs=20)
     (states,) = (states for said, states in shown.items() if "by its books' own time, or one of the two clocks is wrong" in said)
     assert states == ["lagging 2.4 s"]
 

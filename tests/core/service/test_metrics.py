@@ -77,7 +77,7 @@ def test_labels_are_exchanges_and_recordings_and_no_visitors(monkeypatch: pytest
     bundled = recordings()[0].name
     keys = [f"recording/{bundled}~{i}" for i in range(3)] + [f"recording/mine {i}~{i}" for i in range(5)]
     keys += ["live/kraken/BTC/USD", "live/kraken/ETH/USD", "simulated/7~a", "simulated/8~b", "recording/binance_BTC/2026-01-02~c"]
-    sessions = [MagicMock(waiting=2, lag_ms=None) for _key in keys]
+    sessions = [MagicMock(waiting=2, lag=MagicMock(ms=None)) for _key in keys]
     for session, key in zip(sessions, keys, strict=True):
         session.feed.key, session.frames.stream.viewers = key, 1
     feeds = dict.fromkeys(keys, 2)

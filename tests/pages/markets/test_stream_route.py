@@ -245,7 +245,7 @@ async def test_states_of_the_market_travel_with_their_beginning(session: MarketS
         said = await one.text()
         assert said == {"status": status, "text": "later", "situations": [told]}  # a day that was sent is not sent again
         assert session.situations() == (locked,)
-        session._day.known = 180_000, ((60_000, "halted"),)  # a minute is over
+        session.day.known = 180_000, ((60_000, "halted"),)  # a minute is over
         session.feed.send(StatusChange(state=Status.LIVE, message="on"))
         assert (await one.text())["day"] == {"until": 180_000, "runs": [[60_000, "halted"]]}
 

@@ -130,15 +130,15 @@ def test_a_task_that_will_not_end_is_reported_and_ends_later(loop: BackgroundLoo
 def test_the_interpreter_ends_although_the_loop_was_never_stopped() -> None:
     code = """
 import asyncio
-from core.market.feeds.background import background_loop
+from core.market.feeds.background import BACKGROUND_LOOP
 async def work():
     try:
         await asyncio.sleep(3600)
     finally:
         print("cleaned up", flush=True)
 async def started(): pass
-background_loop().submit(work())
-background_loop().submit(started()).result(20)
+BACKGROUND_LOOP.submit(work())
+BACKGROUND_LOOP.submit(started()).result(20)
 """
     root = Path(__file__).resolve().parents[4]
     ended = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60, check=False)
