@@ -14,7 +14,6 @@ from core.market.book import (
     FILE_COLUMNS,
     BookError,
     BookRows,
-    OrderBookSnapshot,
     best_ask,
     best_bid,
     interleave,
@@ -73,7 +72,7 @@ def test_accessors_read_the_columns_that_are_named_so(rows: BookRows) -> None:
             named = frame[[f"{side}_price_{place}", f"{side}_size_{place}"]]
             np.testing.assert_array_equal(level(rows.levels, side, k), named)  # type: ignore[arg-type]
     assert mid_price(rows.levels[None, :3])[0].tolist() == rows.mid[:3].tolist()
-    assert OrderBookSnapshot(levels=rows.levels[3], exchange_ms=0, received_ns=0).mid == rows.mid[3]
+    assert mid_price(rows.levels[3]) == rows.mid[3]
 
 
 # -- files ----------------------------------------------------------------------------------------------------------------
