@@ -1,15 +1,13 @@
 """Sentences of the lecture that say something of their figure, held against the figure's numbers."""
 
-import math
 from itertools import product
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from core.lecture import (
     attention_steps,
-    backprop,
     decoding,
     optimisers,
     permutation,
@@ -17,7 +15,6 @@ from core.lecture import (
     recurrence,
     tokens,
 )
-from core.lecture.backprop import Part
 from core.lecture.date_reader import DateReader
 from core.signs import ctc_lab, metrics
 from pages.shared.language import prose_section
@@ -126,12 +123,6 @@ def test_bleu_is_zero_without_a_match_of_the_longest_n_grams(order: int, score: 
     assert "without a single match among the longest n-grams it is 0" in passage("metrics", "bleu")
 
 
-def test_adamw_without_decay_is_adam() -> None:
-    for surface in optimisers.SURFACES.values():
-        walks = optimisers.surface_walks(surface, steps=400, rate=0.03, decay=0.0)
-        assert (walks["adam"].points == walks["adamw"].points).all()
-
-
 def test_adamw_arrives_sooner_in_the_bowl_and_beside_the_minimum_elsewhere() -> None:
     for name, surface in optimisers.SURFACES.items():
         ends = {
@@ -144,39 +135,3 @@ def test_adamw_arrives_sooner_in_the_bowl_and_beside_the_minimum_elsewhere() -> 
             assert off["adamw"] < off["adam"] / 10
         elif name != "rosenbrock":  # whose valley takes Adam more than 400 steps
             assert off["adamw"] > 1e-3 > 1e-6 > off["adam"]
-
-
-def examples(part: Part) -> Any:
-    """A part's example at the ends of its dials."""
-    for first, rows, causal in product((0.5, -3.0, 3.0), (4, 2, 6), (False, True)):
-        state = {"first": first, "rows": rows, "causal": causal}
-        yield state, backprop.example(part, seed=1, **state)
-
-
-def weights_of(q: Any, k: Any, *, causal: bool) -> Any:
-    """Entry by entry."""
-    rows = []
-    for i, row in enumerate(q):
-        raised = [math.exp(row @ key / math.sqrt(len(row))) if j <= i or not causal else 0.0 for j, key in enumerate(k)]
-        rows.append([one / sum(raised) for one in raised])
-    return np.array(rows)
-
-
-@pytest.mark.parametrize("part", get_args(Part))
-def test_what_the_passages_say_holds_at_every_end_of_the_dials(part: Part) -> None:
-    for state, one in examples(part):
-        by, up = one.autograd, one.inputs["upstream"]
-        if part in ("softmax", "layer_norm"):
-            rows = by["S" if part == "softmax" else "x"]
-            np.testing.assert_allclose(rows.sum(axis=1), 0, atol=1e-9 * max(1, np.abs(rows).max()), err_msg=str(state))
-        if part == "linear":
-            tokens = [np.outer(x, g) for x, g in zip(one.inputs["x"], up, strict=True)]
-            np.testing.assert_allclose(by["W"], sum(tokens), atol=1e-12)
-            np.testing.assert_allclose(by["b"][0], sum(up), atol=1e-12)
-            np.testing.assert_allclose(by["x"], sum(np.outer(up[:, n], one.inputs["W"][:, n]) for n in range(4)), atol=1e-12)
-        if part == "attention":
-            weights = weights_of(one.inputs["Q"], one.inputs["K"], causal=state["causal"])
-            np.testing.assert_allclose(by["V"][-1], weights[-1, -1] * up[-1] if state["causal"] else weights[:, -1] @ up)
-            assert (one.inner["dS"][weights == 0] == 0).all()
-        if part == "multi_head":
-            np.testing.assert_allclose(by["b_k"], 0, atol=1e-12, err_msg=str(state))

@@ -99,6 +99,14 @@ def ticket_for(session: MarketSession, language: str = "en") -> str:
     return TICKETS.keep(Ticket(viewer="me", session=weakref.ref(session), language=language))
 
 
+async def sent_away(visitor: Visitor) -> int:
+    """The code with which the route closes a visitor's socket by itself."""
+    await asyncio.wait_for(stream_route.market_stream(visitor.socket), 20)
+    sent = [visitor.got.get_nowait() for _ in range(visitor.got.qsize())]
+    assert sent[-1]["type"] == "websocket.close"
+    return int(sent[-1]["code"])
+
+
 @asynccontextmanager
 async def visiting(session: MarketSession, count: int = 1, *, language: str = "en") -> AsyncIterator[list[Visitor]]:
     """Visitors that have received their snapshot; they leave at the end."""
@@ -142,9 +150,7 @@ async def test_a_ticket_keeps_no_session_alive(predictor: Predictor) -> None:
     visitor, gone = Visitor(ticket_for(session)), weakref.ref(session)
     del session
     assert gone() is None
-    await stream_route.market_stream(visitor.socket)
-    sent = [visitor.got.get_nowait() for _ in range(visitor.got.qsize())]
-    assert sent[-1]["type"] == "websocket.close" and sent[-1]["code"] == stream_route.NOT_RUNNING
+    assert await sent_away(visitor) == stream_route.NOT_RUNNING
 
 
 async def test_a_slow_reader_skips_to_the_newest(session: MarketSession) -> None:
@@ -202,20 +208,12 @@ async def test_a_viewer_that_talks_nonsense_is_dropped(session: MarketSession, s
 
 
 @pytest.mark.parametrize("running", [None, "another session"])
-async def test_a_viewer_of_a_stopped_feed_is_sent_away_to_start_it_anew(
+async def test_a_viewer_of_a_stopped_feed_is_sent_away_to_start_it_anew_and_a_guessed_ticket_otherwise(
     session: MarketSession, monkeypatch: pytest.MonkeyPatch, running: object
 ) -> None:
     monkeypatch.setattr(stream_route, "hub", lambda: Mock(join=Mock(return_value=running)))
-    visitor = Visitor(ticket_for(session))
-    await asyncio.wait_for(stream_route.market_stream(visitor.socket), 20)
-    sent = [visitor.got.get_nowait() for _ in range(visitor.got.qsize())]
-    assert sent[-1]["type"] == "websocket.close" and sent[-1]["code"] == 4404
-
-
-async def test_a_guessed_ticket_is_turned_away() -> None:
-    visitor = Visitor("guessed")
-    await stream_route.market_stream(visitor.socket)
-    assert (await visitor.got.get())["code"] == 4403
+    assert await sent_away(Visitor(ticket_for(session))) == 4404
+    assert await sent_away(Visitor("guessed")) == 4403
 
 
 async def test_a_session_is_kept_running_once_for_all_sockets_of_a_viewer(
