@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Final
 
 from core.market import watch_list
-from core.market.answers.ahead import Lead
 from core.market.bands import BandChange, Ladder
 from core.market.book import STEP_MS
 from core.market.depth import DepthHistory
@@ -201,23 +200,20 @@ class SessionRecording:
         self, session: MarketSession, folder: Path, follow: Callable[[MarketSession], MarketSession | None] = lambda one: one
     ) -> None:
         self._session, self._folder, self._follow = session, folder, follow
-        self._before = list[SegmentWriter]()  # of files that were ended by a disk that refused
-        self._writer, self._recorder, self._leads = self._begun()
+        self._writers = list[SegmentWriter]()  # all but the last were ended by a disk that refused
+        self._begin()
         self.stopping = threading.Event()
         self._ended = False
         self._problem = self._refusal = ""
 
-    def _begun(self) -> tuple[SegmentWriter, EventRecorder, Sequence[Lead]]:
-        """New files of the session, and the leads that go on in them: of what is played, the same rows would count again."""
+    def _begin(self) -> None:
+        """Begin new files of the session, and leads that go on in them: of what is played, the same rows would count again."""
         session, feed = self._session, self._session.feed
         writer = SegmentWriter(self._folder, feed.market, key=feed.key, by=(by := session.follower.by))
-        recorder = EventRecorder(writer, wall=feed.clock != "event", tick=lambda: self._session.feed.tick)
         live, market = feed.clock == "wall", self._folder / segments.market_folder(feed.key)
-        return writer, recorder, leads_here(market, by, CLOCK.now_ms()) if live else ()
-
-    @property
-    def _writers(self) -> list[SegmentWriter]:
-        return [*self._before, self._writer]
+        self._leads = leads_here(market, by, CLOCK.now_ms()) if live else []
+        self._recorder = EventRecorder(writer, wall=feed.clock != "event", tick=lambda: self._session.feed.tick)
+        self._writers.append(writer)
 
     @property
     def files(self) -> list[Path]:
@@ -230,7 +226,7 @@ class SessionRecording:
             rows=sum(one.rows for one in self._writers),
             size=sum(one.size for one in self._writers),
             seconds=sum(one.seconds for one in self._writers),
-            gaps=sum(one.gaps for one in self._writers) + len(self._before),
+            gaps=sum(one.gaps for one in self._writers) + len(self._writers) - 1,
             free=shutil.disk_usage(self._folder).free,
             running=not self._ended,
             problem=self._problem or self._refusal,
@@ -274,7 +270,7 @@ class SessionRecording:
             refused = error
         finally:
             self._session.leave(self._recorder)
-            for end in (self._recorder.stop, self._writer.close):
+            for end in (self._recorder.stop, self._writers[-1].close):
                 try:
                     await asyncio.to_thread(end)
                 except OSError as error:
@@ -291,10 +287,8 @@ class SessionRecording:
         """
         if segments.is_full(self._folder):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._writer.close()
-        ended = self._writer
-        self._writer, self._recorder, self._leads = self._begun()
-        self._before.append(ended)
+        self._writers[-1].close()
+        self._begin()
         self._refusal = ""
 
     def _follow_session(self) -> None:

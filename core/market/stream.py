@@ -204,34 +204,31 @@ class FrameStream:
 
     A reader asks for what came after the frame it has. One that is more than `MAX_BEHIND` frames behind, or has frames from
     before a jump, takes a snapshot instead. So a slow reader costs nothing and delays nobody.
+
+    Attributes:
+        version: number of the newest frame. Frames are told apart by it: a gap takes rows back without a new step.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
         self._frames: deque[bytes] = deque(maxlen=MAX_BEHIND)
-        self._version = 0
+        self.version = 0
 
     def publish(self, frame: bytes | None) -> None:
         """Make this the newest frame and wake everybody; None: the change is no frame, and all take a snapshot."""
         with self._lock:
-            self._version += 1
+            self.version += 1
             if frame is None:
                 self._frames.clear()
             else:
                 self._frames.append(frame)
         self.wake()
 
-    @property
-    def version(self) -> int:
-        """Number of the newest frame. Frames are told apart by it: a gap takes rows back without a new step."""
-        with self._lock:
-            return self._version
-
     def after(self, version: int) -> list[bytes] | None:
         """The frames after that of this version, oldest first; None where they are no longer kept."""
         with self._lock:
-            behind = self._version - version
+            behind = self.version - version
             return list(self._frames)[len(self._frames) - behind :] if 0 <= behind <= len(self._frames) else None
 
     def wake(self) -> None:

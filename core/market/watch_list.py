@@ -5,7 +5,7 @@ import threading
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -104,5 +104,4 @@ def _was_written_here(path: Path, _size: int, _changed_ns: int) -> bool:
 def _write(folder: Path, wanted: WatchList) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if wanted != read(folder):
-        content: dict[str, Any] = asdict(wanted)
-        write_bytes(folder / FILE, json.dumps(content, indent=1).encode())
+        write_bytes(folder / FILE, json.dumps(asdict(wanted), indent=1).encode())

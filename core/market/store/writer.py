@@ -331,7 +331,9 @@ class SegmentWriter:
 
     def _files(self, saved: Saved, *, again: bool) -> Iterator[tuple[Path, Callable[[Path], object]]]:
         """Yields path and writer of each file, rows last."""
-        about, tables, by = saved.about, dict(saved.tables), _called_by(saved.about)
+        about, tables, by = saved.about, dict(saved.tables), None
+        with suppress(ValueError, TypeError, KeyError, AttributeError):  # it does not say what calls, or that is damaged
+            by = call_columns.CalledBy.from_dict(about["by"])
         run, part = about.get("of", (0, 0))
         of = run, part if saved.whole else -1
         if not tables:
@@ -374,13 +376,6 @@ def restore_recordings(folder: Path) -> list[Path]:
     if not folder.is_dir() or not any(folder.glob(f".*{ENDING}")):
         return []
     return SegmentWriter(folder, "").files
-
-
-def _called_by(about: Mapping[str, Any]) -> call_columns.CalledBy | None:
-    """What calls, by the beginning of a journal; None where it does not say so, or that is damaged."""
-    with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return call_columns.CalledBy.from_dict(about["by"])
-    return None
 
 
 def _block(table: pa.Table) -> RowBlock:
