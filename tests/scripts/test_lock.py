@@ -22,10 +22,7 @@ def test_the_locks_hold_the_pins() -> None:
     pins = dict(line.split("==") for line in (*written, *extras) if "==" in line)
     assert extras
     names = {name.lower(): version.partition(";")[0].strip() for name, version in pins.items()}
-    with_cuda, with_cpu = (
-        locked("requirements.lock", "requirements-cuda.lock"),
-        locked("requirements.lock", "requirements-cpu.lock"),
-    )
+    with_cuda, with_cpu = (locked("requirements.lock", f"requirements-{one}.lock") for one in ("cuda", "cpu"))
     assert names.items() <= with_cuda.items(), "a pin has changed: run `python -m scripts.lock`"
     assert names.items() <= (with_cpu | {"torch": with_cpu["torch"].removesuffix("+cpu")}).items()
     assert "triton" in with_cuda and not {"triton", "cuda-toolkit", "nvidia-cublas"} & with_cpu.keys()

@@ -53,10 +53,7 @@ def test_hands_that_were_followed_are_drawn_over_their_frames() -> None:
     drawn = film.with_hands(frames, hands)
     np.testing.assert_array_equal(drawn[0], frames[0])
     x, y = painted(drawn[1], film.ORANGE).T
-    assert (
-        len(x) >= 40
-        and (abs(y - x - 10) <= 2).all()
-        and (x.min(), x.max()) == (pytest.approx(10, abs=2), pytest.approx(50, abs=2))
-    )
+    assert len(x) >= 40 and (abs(y - x - 10) <= 2).all()
+    assert (x.min(), x.max()) == pytest.approx((10, 50), abs=2)
     assert (frames == 200).all()
     assert film.hands_of_frames(hands, 80)[1][0][0] == [0.125, 0.25]

@@ -180,13 +180,8 @@ def test_the_first_convolutions_stay_as_they_are_and_the_others_learn_more_slowl
     torch.manual_seed(0)
     model, one = CCT(replace(SMALL, repeats=(1, 2, 2, 2, 1))), task(real)
     before = {name: value.detach().clone() for name, value in model.named_parameters()}
-    fit(
-        model,
-        one,
-        LoopSettings(epochs=1, steps_per_epoch=3, peak_rate=1e-3, warmup=0),
-        device=torch.device("cpu"),
-        rates=one.rates,
-    )
+    settings = LoopSettings(epochs=1, steps_per_epoch=3, peak_rate=1e-3, warmup=0)
+    fit(model, one, settings, device=torch.device("cpu"), rates=one.rates)
     moved = {name: float((value.detach() - before[name]).abs().max()) for name, value in model.named_parameters()}
     early = [name for name in moved if "stem" in name or any(f"blocks.{index}." in name for index in range(EARLY))]
     later = [name for name in moved if name.startswith("convolutions.") and name not in early]

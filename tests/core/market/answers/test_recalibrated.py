@@ -84,11 +84,8 @@ def test_files_of_one_market_are_one_recording_and_other_markets_their_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_tiny(tmp_path, ROWS)
-    for name, part in {
-        "one_2024-01-01": slice(0, 700),
-        "one_2024-01-02": slice(700, None),
-        "two_2024-01-01": slice(None),
-    }.items():
+    parts = {"one_2024-01-01": slice(0, 700), "one_2024-01-02": slice(700, None), "two_2024-01-01": slice(None)}
+    for name, part in parts.items():
         frame_from_rows(ROWS[part]).to_csv(tmp_path / f"{name}.csv", index=False)
     command = ["evaluate", "tlob", "--checkpoint", "tiny", "--folder", str(tmp_path), "--label", "forward", "--horizon", "5"]
     assert main([*command, "--adaptive", "--json", "--data", *map(str, sorted(tmp_path.glob("*.csv")))]) == 0
