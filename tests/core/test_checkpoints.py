@@ -14,17 +14,9 @@ from torch import nn
 from core import checkpoints
 from core.checkpoints import REQUIRED, Checkpoint, CheckpointError
 from core.models.tlob import TLOB
+from tests.core.market.helpers import UNTRAINED
 
-CARD: dict[str, Any] = {
-    "model": "toy",
-    "config": {"width": 3},
-    "data": [],
-    "split": "none",
-    "seed": 0,
-    "command": "none",
-    "versions": {},
-    "metrics": {},
-}
+CARD: dict[str, Any] = {"model": "toy", "config": {"width": 3}, **UNTRAINED}
 
 
 def toy(width: int = 3, seed: int = 0) -> nn.Module:

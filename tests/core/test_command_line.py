@@ -173,9 +173,7 @@ def test_recording_nothing_fails_and_leaves_nothing(
     assert below(elsewhere) == {mine.relative_to(elsewhere).as_posix()}
 
 
-def test_what_came_is_kept_and_named(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_came_is_kept_and_told(elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(record, "LiveFeed", lambda exchange, symbol: SimulatedFeed(3, start_ms=1_700_000_000_000))
     assert main(["record", "binance", "BTC/USDT", "--folder", "library", "--seconds", "1"]) == 0
     assert [Path(line).as_posix() for line in capsys.readouterr().out.split()] == [

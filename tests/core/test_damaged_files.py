@@ -87,21 +87,12 @@ def _pictures() -> list[tuple[str, bytes]]:
     return [*found, *files("tests/fixtures/garment_photos/*.jpg", "tests/fixtures/garment_photos/*.heic")()]
 
 
-def _listed(path: Path) -> None:
-    """A listing says what is wrong with an entry; a file that it calls sound has to be readable as far as it says."""
-    list_recordings(path.parent)
-
-
 def _weights(path: Path) -> None:
     """Weights whose digest is right, and a card that belongs to others."""
     card = json.loads((ROOT / "assets" / "checkpoints" / "iiga_hands.json").read_bytes())
     card |= {"name": path.stem, "weights_sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     path.with_suffix(".json").write_text(json.dumps(card))
     load_recogniser(path.stem, folder=path.parent)
-
-
-def _card(path: Path) -> None:
-    checkpoints.read_card(path.stem, folder=path.parent)
 
 
 def _trades(path: Path) -> None:
@@ -113,8 +104,7 @@ def _trades(path: Path) -> None:
 def _journal(path: Path) -> None:
     path.replace(path.with_name(".x_1.journal.part"))
     restore_recordings(path.parent)
-    left = list(path.parent.rglob("rows_*.parquet"))
-    for one in left:
+    for one in path.parent.rglob("rows_*.parquet"):
         read_rows(one)
 
 
@@ -180,10 +170,8 @@ def _films() -> Examples:
     pictures = [Image.effect_noise((64, 48), 20 + step).convert("P") for step in range(6)]
     gif = io.BytesIO()
     pictures[0].save(gif, "gif", save_all=True, append_images=pictures[1:], duration=100)
-    found = [("film.gif", gif.getvalue())]
-    for name, container, codec in (("webm", "webm", "libvpx"), ("mkv", "matroska", "mpeg4"), ("avi", "avi", "mpeg4")):
-        found.append((f"film.{name}", _film(container, codec, "yuv420p")))
-    return found
+    kinds = (("webm", "webm", "libvpx"), ("mkv", "matroska", "mpeg4"), ("avi", "avi", "mpeg4"))
+    return [("film.gif", gif.getvalue()), *((f"film.{name}", _film(*coded, "yuv420p")) for name, *coded in kinds)]
 
 
 def _tracks(path: Path) -> None:
@@ -233,18 +221,18 @@ def _segment(damaged: Path) -> None:
                 read_trades(one)
 
 
-def _by_name(examples: Callable[[], Examples]) -> Callable[[], Examples]:
-    return lambda: [(Path(name).name, data) for name, data in examples()]
-
-
 KINDS: Final[dict[str, Kind]] = {
     "recording": Kind(files("assets/recordings/*.parquet"), lambda path: read_rows(path, deep=True), (BookError,)),
-    "listing": Kind(files("assets/recordings/*.parquet"), _listed, ()),
+    "listing": Kind(files("assets/recordings/*.parquet"), lambda path: list_recordings(path.parent), ()),
     "trades": Kind(files("assets/recordings/trades/*.parquet"), _trades, (BookError,)),
     "table": Kind(_csv, read_rows, (BookError,)),
     "foreign table": Kind(_csv, lambda path: conversion.inspect({path.name: path}), (FormatError, BookError)),
     "journal": Kind(_journals, _journal, ()),
-    "card": Kind(files("assets/checkpoints/iiga_hands.json"), _card, (checkpoints.CheckpointError,)),
+    "card": Kind(
+        files("assets/checkpoints/iiga_hands.json"),
+        lambda path: checkpoints.read_card(path.stem, folder=path.parent),
+        (checkpoints.CheckpointError,),
+    ),
     "weights": Kind(files("assets/checkpoints/iiga_hands.safetensors", most=10**6), _weights, (checkpoints.CheckpointError,)),
     "picture": Kind(_pictures, lambda path: decode(path.read_bytes(), name=path.name), (PictureError,)),
     "film": Kind(files("assets/clips/*.mp4"), lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),
@@ -255,23 +243,15 @@ KINDS: Final[dict[str, Kind]] = {
     "other films": Kind(_films, lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),
     "key points": Kind(files("tests/fixtures/signs/boston104/*"), _tracks, (ValueError,)),
     "checkpoint": Kind(files(f"assets/checkpoints/{CHECKPOINT}.*", most=10**7), _checkpoint, (checkpoints.CheckpointError,)),
-    "recorded hour": Kind(_by_name(_hour), _segment, (BookError,)),
+    "recorded hour": Kind(lambda: [(Path(name).name, data) for name, data in _hour()], _segment, (BookError,)),
 }
 
-EDITS: Final = st.lists(
-    st.tuples(
-        st.sampled_from(["flip", "cut", "insert", "remove", "repeat", "fill", "swap", "end"]),
-        st.floats(0, 1, exclude_max=True),
-        st.integers(1, 4096),
-        st.one_of(
-            st.binary(min_size=1, max_size=16),
-            st.sampled_from([b"\xff" * 8, b"\x00" * 8, b"NaN", b"-1", b"1e999", b"\x7f\xff\xff\xff"]),
-        ),
-    ),
-    min_size=1,
-    max_size=6,
+WAYS: Final = st.sampled_from(["flip", "cut", "insert", "remove", "repeat", "fill", "swap", "end"])
+FILLINGS: Final = st.binary(min_size=1, max_size=16) | st.sampled_from(
+    [b"\xff" * 8, b"\x00" * 8, b"NaN", b"-1", b"1e999", b"\x7f\xff\xff\xff"]
 )
-DAMAGE: Final = st.tuples(st.sampled_from(sorted(KINDS)), st.integers(0, 9), EDITS)
+EDITS: Final = st.tuples(WAYS, st.floats(0, 1, exclude_max=True), st.integers(1, 4096), FILLINGS)
+DAMAGE: Final = st.tuples(st.sampled_from(sorted(KINDS)), st.integers(0, 9), st.lists(EDITS, min_size=1, max_size=6))
 """Kind, which of its examples, and what is done to it."""
 
 

@@ -36,11 +36,8 @@ def iiga() -> Asked:
         read = reader.answer(clip.tracks, speaker=clip.speaker)
         gloss = read.glosses[0]
         counted = frames_that_count.explain_frame(reader, clip.tracks, frame=gloss.peak, label=gloss.label, speaker=clip.speaker)
-        return [
-            read.log_probabilities,
-            *read.attention.values(),
-            *(counted.importance[name] for name in ("relevance", "occlusion")),
-        ]
+        importance = [counted.importance[name] for name in ("relevance", "occlusion")]
+        return [read.log_probabilities, *read.attention.values(), *importance]
 
     return reader, ask
 
@@ -98,14 +95,7 @@ def book() -> Asked:
     return predictor, ask
 
 
-MODULES = (
-    "core.signs.recogniser",
-    "core.vision.classifier",
-    "core.vision.sight",
-    "core.words.sentences",
-    "core.lecture.date_reader",
-    "core.market.predictor",
-)
+MODULES = ("signs.recogniser", "vision.classifier", "vision.sight", "words.sentences", "lecture.date_reader", "market.predictor")
 MODELS: dict[str, Callable[[], Asked]] = {
     "IIGA": iiga,
     "CCT": lambda: garments(PHOTOGRAPHS),
@@ -133,7 +123,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
                 part.register_forward_pre_hook(fail)
 
     for module in MODULES:
-        monkeypatch.setattr(f"{module}.Placement", Spoilt)
+        monkeypatch.setattr(f"core.{module}.Placement", Spoilt)
     return kind
 
 

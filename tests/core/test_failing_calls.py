@@ -124,9 +124,6 @@ def failing(wanted: int, error: type[Exception]) -> Iterator[Faults]:
         yield faults
 
 
-Work = Callable[[Path], Any]
-
-
 def at_every_place(
     folder: Path, work: Callable[[Path, list[int]], None], check: Callable[[Path, int], None], *, least: int, kills: bool = False
 ) -> None:
@@ -263,15 +260,13 @@ def test_a_conversion(tmp_path: Path) -> None:
 SETTINGS = LoopSettings(epochs=2, steps_per_epoch=6, peak_rate=0.05, ema=0.9)
 
 
-def trained(folder: Path, acknowledged: list[int]) -> None:
-    model = network()
-    fit(model, Regression(), SETTINGS, device=CPU, resume_from=folder / "run")
-    acknowledged.append(1)
-
-
 def test_a_training_and_its_state(tmp_path: Path) -> None:
     expected = network()
     fit(expected, Regression(), SETTINGS, device=CPU)
+
+    def work(folder: Path, acknowledged: list[int]) -> None:
+        fit(network(), Regression(), SETTINGS, device=CPU, resume_from=folder / "run")
+        acknowledged.append(1)
 
     def check(folder: Path, acknowledged: int) -> None:
         if (state := folder / "run.safetensors").exists():
@@ -281,7 +276,7 @@ def test_a_training_and_its_state(tmp_path: Path) -> None:
         fit(model, Regression(), SETTINGS, device=CPU, resume_from=folder / "run")
         assert equal(dict(model.state_dict()), dict(expected.state_dict()))
 
-    at_every_place(tmp_path, trained, check, least=2 * 4)
+    at_every_place(tmp_path, work, check, least=2 * 4)
 
 
 def test_a_checkpoint_that_replaces_another(tmp_path: Path) -> None:

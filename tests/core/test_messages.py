@@ -23,19 +23,17 @@ def test_english_is_what_it_reads() -> None:
 
 
 def test_a_sentence_within_a_sentence_is_translated_whole() -> None:
-    said = sentence(
-        compose(
-            "{reason}; trying again in {seconds:.0f} s", reason=compose("{name} is under maintenance", name="Kraken"), seconds=4
-        )
-    )
+    reason = compose("{name} is under maintenance", name="Kraken")
+    said = sentence(compose("{reason}; trying again in {seconds:.0f} s", reason=reason, seconds=4))
     assert said == "Kraken is under maintenance; trying again in 4 s."
     assert translate(said) == "Kraken está en mantenimiento; se vuelve a intentar en 4 s."
 
 
-def test_it_comes_out_of_an_exception_as_it_went_in() -> None:
+def test_it_comes_out_of_an_exception_as_it_went_in_and_an_exception_counts_as_its_text() -> None:
     error = ValueError(compose("{name} is under maintenance", name="OKX"))
     assert isinstance(str(error), Message)
     assert translate(str(error)) == "OKX está en mantenimiento"
+    assert translate(compose("failed: {reason}", reason=error)) == "failed: OKX está en mantenimiento"
 
 
 def test_numbers_with_a_format_are_written_as_the_reader_does() -> None:
@@ -44,15 +42,7 @@ def test_numbers_with_a_format_are_written_as_the_reader_does() -> None:
     assert translate(said) == "12.345 of 0,5 %, row 1.5"
 
 
-def test_an_exception_counts_as_its_text() -> None:
-    inner = ValueError(compose("{name} is under maintenance", name="OKX"))
-    assert translate(compose("failed: {reason}", reason=inner)) == "failed: OKX está en mantenimiento"
-
-
-def test_a_plain_string_is_left_alone() -> None:
+def test_a_plain_string_is_left_to_the_one_translator_that_is_registered() -> None:
     assert translate("as it is") == "as it is"
-
-
-def test_register_sets_the_one_translator() -> None:
     messages.register(str.upper)
     assert translate("as it is") == "AS IT IS"

@@ -8,16 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.explain import faithfulness
-from core.explain.faithfulness import (
-    RANDOM,
-    Curves,
-    ExplainedInput,
-    FindingError,
-    counts_of,
-    deletion_curves,
-    mean_of,
-    verdicts,
-)
+from core.explain.faithfulness import RANDOM, Curves, ExplainedInput, FindingError, counts_of, deletion_curves, mean_of, verdicts
 
 WEIGHT = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
 

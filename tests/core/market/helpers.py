@@ -14,7 +14,7 @@ from core import checkpoints
 from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, BookRows
 from core.market.calibration import CallRule
 from core.market.events import Trade
-from core.market.features import Constants, TransformKind, fit_constants, input_names
+from core.market.features import Constants, fit_constants, input_names
 from core.market.feeds.protocol import FeedEvent
 from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.follower import Step
@@ -29,6 +29,8 @@ LOB = Path(__file__).parents[2] / "fixtures" / "lob"
 EXCERPTS = sorted(LOB.glob("*.parquet"))
 """400 real rows of each of six markets; see NOTICE beside them."""
 
+UNTRAINED: dict[str, Any] = {"data": [], "split": "none", "seed": 0, "command": "none", "versions": {}, "metrics": {}}
+"""What a card says of how its weights came to be, where nothing trained them."""
 START_MS = 1_700_000_000_000
 HEADS: tuple[Head, ...] = (("smoothed", 10), ("forward", 10), ("smoothed", 20), ("forward", 5))
 
@@ -76,6 +78,13 @@ def frame_from_rows(rows: BookRows) -> pd.DataFrame:
     return frame
 
 
+def written(folder: Path, name: str, frame: pd.DataFrame) -> Path:
+    """A frame as a file of its name's kind, Parquet or CSV."""
+    path = folder / name
+    frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    return path
+
+
 def read_rows(path: Path, *, deep: bool = False) -> BookRows:
     """All rows of one file."""
     rows = RecordedRows([path])
@@ -115,25 +124,10 @@ def tiny_card(
 ) -> dict[str, Any]:
     """A whole card; `changes` replace entries."""
     config = tiny_config(len(heads)) if config is None else config
-    transform: TransformKind = "flow"
-    return {
-        "model": "tlob",
-        "config": config.to_dict(),
-        "classes": list(CLASSES),
-        "heads": [list(head) for head in heads],
-        "transform": transform,
-        "markets": {
-            "testville": market_entry(rows, heads, config.steps, known_by=("testville", "abc")),
-            "pooled": market_entry(rows, heads, config.steps),
-        },
-        "data": [],
-        "split": "none",
-        "seed": 0,
-        "command": "none",
-        "versions": {},
-        "metrics": {},
-        **changes,
-    }
+    about = {"model": "tlob", "config": config.to_dict(), "classes": list(CLASSES), "heads": [list(head) for head in heads]}
+    known = market_entry(rows, heads, config.steps, known_by=("testville", "abc"))
+    markets = {"testville": known, "pooled": market_entry(rows, heads, config.steps)}
+    return {**about, "transform": "flow", "markets": markets, **UNTRAINED, **changes}
 
 
 def tiny_model(config: TLOBConfig, seed: int = 1) -> TLOB:

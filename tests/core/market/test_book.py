@@ -24,7 +24,7 @@ from core.market.book import (
 )
 from core.market.grid import on_grid, segments
 from core.market.store.rows import RecordedRows, read_market
-from tests.core.market.helpers import START_MS, frame_from_rows, random_book, read_rows
+from tests.core.market.helpers import START_MS, frame_from_rows, random_book, read_rows, written
 
 
 @pytest.fixture
@@ -80,11 +80,9 @@ def test_accessors_read_the_columns_that_are_named_so(rows: BookRows) -> None:
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_what_is_written_is_read(rows: BookRows, tmp_path: Path, kind: str) -> None:
-    path = tmp_path / f"book.{kind}"
     frame = frame_from_rows(rows).assign(note="not a column of ours")
     frame = frame[list(reversed(frame.columns))]  # the order of columns is no part of the contract
-    frame.to_parquet(path) if kind == "parquet" else frame.to_csv(path, index=False)
-    found = read_rows(path)
+    found = read_rows(written(tmp_path, f"book.{kind}", frame))
     assert np.array_equal(found.timestamps, rows.timestamps)
     np.testing.assert_allclose(found.levels, rows.levels, rtol=1e-14)
 
@@ -93,10 +91,9 @@ def test_what_is_written_is_read(rows: BookRows, tmp_path: Path, kind: str) -> N
 def test_deeper_levels_are_read_where_they_are_asked_for(rows: BookRows, tmp_path: Path, kind: str) -> None:
     deep = 1.0 + np.arange(len(rows) * 8.0).reshape(-1, 8)  # the eleventh and the twelfth level
     deep[2, 4:] = np.nan  # a book of eleven levels
-    path = tmp_path / f"book.{kind}"
     frame = frame_from_rows(BookRows(timestamps=rows.timestamps, levels=rows.levels, deep=deep))
     assert list(frame.columns[-2:]) == ["bid_price_12", "bid_size_12"]
-    frame.to_parquet(path) if kind == "parquet" else frame.to_csv(path, index=False)
+    path = written(tmp_path, f"book.{kind}", frame)
     found = read_rows(path, deep=True)
     np.testing.assert_array_equal(found.deep, deep)
     np.testing.assert_allclose(found.levels, rows.levels, rtol=1e-14)
@@ -159,12 +156,9 @@ FAULTS: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_a_broken_file_is_refused_in_one_sentence(rows: BookRows, tmp_path: Path, kind: str, fault: str) -> None:
     breaking, sentence = FAULTS[fault]
-    path = tmp_path / f"book.{kind}"
     frame = breaking(frame_from_rows(rows)).reset_index(drop=True)
-    if kind == "csv":
-        frame.to_csv(path, index=False)
-    else:
-        frame.astype({c: str for c in frame.columns if frame[c].dtype == object}).to_parquet(path)
+    texts = {c: str for c in frame.columns if frame[c].dtype == object}
+    path = written(tmp_path, f"book.{kind}", frame.astype(texts))
     with pytest.raises(BookError) as caught:
         read_rows(path)
     message = str(caught.value)
@@ -173,22 +167,10 @@ def test_a_broken_file_is_refused_in_one_sentence(rows: BookRows, tmp_path: Path
     assert "\n" not in message
 
 
-def text(path: Path) -> None:
-    path.write_text("Dear reader,\nthis is a letter.\n")
-
-
-def noise(path: Path) -> None:
-    path.write_bytes(bytes(range(256)) * 20)
-
-
-def nothing(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-@pytest.mark.parametrize("content", [text, noise, nothing, Path.mkdir])
+@pytest.mark.parametrize("content", [b"Dear reader,\nthis is a letter.\n", bytes(range(256)) * 20, b"", None])
 @pytest.mark.parametrize("name", ["book.parquet", "book.csv", "book"])
-def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path, name: str, content: Callable[[Path], None]) -> None:
-    content(tmp_path / name)
+def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path, name: str, content: bytes | None) -> None:
+    (tmp_path / name).mkdir() if content is None else (tmp_path / name).write_bytes(content)
     with pytest.raises(BookError, match=r"^book(\.\w+)? (is not a readable Parquet or CSV file: \S|lacks the column)") as caught:
         read_rows(tmp_path / name)
     assert "\n" not in str(caught.value)
@@ -253,8 +235,7 @@ def test_files_of_one_market_are_joined_in_time_order(tmp_path: Path) -> None:
     whole = random_book(90, 8)
     parts = [tmp_path / name for name in ("b.parquet", "a.parquet", "c.csv")]
     for path, piece in zip(parts, (slice(0, 30), slice(30, 60), slice(60, 90)), strict=True):
-        frame = frame_from_rows(whole[piece])
-        frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+        written(tmp_path, path.name, frame_from_rows(whole[piece]))
     found = read_market([parts[2], parts[0], parts[1]])
     assert np.array_equal(found.timestamps, whole.timestamps)
     np.testing.assert_allclose(found.levels, whole.levels, rtol=1e-14)

@@ -1,6 +1,5 @@
 """Price bands against a sum in a loop, as changes, in files and in frames; the bundled ones against the ten levels."""
 
-import asyncio
 import math
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,7 +16,6 @@ from core.market.book import NO_LEVELS, BookError, OrderBookSnapshot
 from core.market.depth import DEEP_ROWS, DepthHistory
 from core.market.events import Trade
 from core.market.feeds.protocol import FeedEvent
-from core.market.feeds.recording import RecordingFeed
 from core.market.grid import STEP_MS
 from core.market.predictor import Predictor
 from core.market.recorder import record
@@ -200,50 +198,37 @@ def test_bundled_bands_hold_the_ten_levels_of_their_rows(recording: object) -> N
 ROWS = real_rows(4)[:120]
 
 
-def deep_of(number: int) -> np.ndarray:
-    """Deeper levels of a row: as many as its number, ninety at most."""
-    return 1_000.0 * number + np.arange(4.0 * min(number, 90))
-
-
-def deepened() -> list[FeedEvent]:
-    numbers = iter(range(len(ROWS)))
-    return [
-        replace(event, deep=deep_of(next(numbers))) if isinstance(event, OrderBookSnapshot) else event
-        for event in replaying(ROWS)
-    ]
-
-
 def test_predictions_and_scores_are_those_of_the_ten_levels(predictor: Predictor) -> None:
-    deep, plain = finished(predictor, deepened()), finished(predictor, replaying(ROWS))
+    """Whose deeper levels are as many as the row's number, ninety at most."""
+    begun, *books = replaying(ROWS)
+    deepened = [
+        replace(book, deep=1_000.0 * number + np.arange(4.0 * min(number, 90)))  # type: ignore[type-var]
+        for number, book in enumerate(books)
+    ]
+    deep, plain = finished(predictor, [begun, *deepened]), finished(predictor, replaying(ROWS))
     np.testing.assert_array_equal(deep.view().levels, ROWS.levels)
     np.testing.assert_allclose(deep.view().predictions["probabilities"], plain.view().predictions["probabilities"], atol=1e-6)
     np.testing.assert_array_equal(confirmed(deep)[["timestamp", "mid"]], confirmed(plain)[["timestamp", "mid"]])
 
 
-def test_their_bands_are_recorded_and_played(tmp_path: Path) -> None:
+async def test_their_bands_are_recorded_and_played(tmp_path: Path) -> None:
     """Of a book that reaches past the hundred levels that are recorded one by one; a hole and a minute begin whole."""
     events = [
         replace(event, bands=bands_at(i)) for i, event in enumerate(replaying(ROWS)[1:]) if isinstance(event, OrderBookSnapshot)
     ]
-    (path,) = asyncio.run(record(ScriptedFeed([replaying(ROWS)[0], *events], ends=True), tmp_path, Silent()))
+    (path,) = await record(ScriptedFeed([replaying(ROWS)[0], *events], ends=True), tmp_path, Silent())
     depth = RecordedDepth([path])
     for i, timestamp in enumerate(ROWS.timestamps):
         got = depth.at(int(timestamp))
         assert got is not None and got.keys.tolist() == bands_at(i).keys.tolist() and got.ladder == bands_at(i).ladder
-    feed = PlayedOnce(path, market="ABC/USDT")
-    played = [event for event in asyncio.run(all_of(feed)) if isinstance(event, OrderBookSnapshot)]
-    assert [event.bands.sizes.tolist() for event in played if event.bands] == [
-        bands_at(i).sizes.tolist() for i in range(len(ROWS))
-    ]
+    again = [event async for event in PlayedOnce(path, market="ABC/USDT").events()]
+    played = [event.bands.sizes.tolist() for event in again if isinstance(event, OrderBookSnapshot) and event.bands]
+    assert played == [bands_at(i).sizes.tolist() for i in range(len(ROWS))]
 
 
 def bands_at(number: int) -> Bands:
     levels = np.array([[100.0 + 0.1 * k, 1.0 + (k + number) % 3] for k in range(1, 200)])
     return bands_of(levels, levels * [-1, 1] + [200.0, 0], Ladder(0.2, 1.0))
-
-
-async def all_of(feed: RecordingFeed) -> list[FeedEvent]:
-    return [event async for event in feed.events()]
 
 
 def test_no_trade_of_a_kept_row_is_dropped(predictor: Predictor) -> None:

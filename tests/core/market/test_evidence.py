@@ -68,8 +68,7 @@ def test_the_rows_that_the_head_reads() -> None:
 
 
 def test_every_method_speaks_of_every_moment_of_a_real_window() -> None:
-    predictor = load_predictor()
-    one = recordings()[0]
+    predictor, one = load_predictor(), recordings()[0]
     rows, entry = read_market([one.path]), predictor.market(one.name)
     levels = rows.levels[400 : 400 + predictor.window]
     probabilities, maps = predictor.attention(predictor.inputs(levels[None], entry), entry)
@@ -87,8 +86,7 @@ def test_every_method_speaks_of_every_moment_of_a_real_window() -> None:
 
 
 def test_the_call_without_moments_is_that_of_the_inputs_at_their_mean() -> None:
-    predictor = load_predictor()
-    one = recordings()[0]
+    predictor, one = load_predictor(), recordings()[0]
     rows, entry = read_market([one.path]), predictor.market(one.name)
     levels = rows.levels[400 : 400 + predictor.window]
     hidden = np.zeros((2, predictor.window), bool)

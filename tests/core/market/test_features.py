@@ -226,10 +226,3 @@ def test_the_four_sizes_add_up_to_published_order_flow_imbalance() -> None:
         )
         np.testing.assert_allclose(found[n], expected, atol=1e-9)
     assert (np.diff(FLOW_BOOK[:, 0]) != 0).any() and (best_price_flow(FLOW_BOOK) >= 0).all()
-
-
-def test_a_better_price_adds_its_size_and_a_worse_one_removes_the_size_before() -> None:
-    rows = np.tile(FLOW_BOOK[0], (4, 1))
-    rows[:, 0], rows[:, 1] = (10.0, 9.5, 9.5, 10.0), (4.0, 3.0, 1.0, 7.0)  # ask: better, less there, worse
-    rows[:, 2], rows[:, 3] = (9.0, 9.0, 9.2, 8.8), (2.0, 5.0, 6.0, 8.0)  # bid: more there, better, worse
-    np.testing.assert_array_equal(best_price_flow(rows), [[0, 0, 0, 0], [3, 3, 0, 0], [0, 6, 2, 0], [0, 0, 1, 6]])

@@ -43,7 +43,6 @@ def said(steps: Sequence[Step]) -> list[Any]:
 async def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: Path, predictor: Predictor) -> None:
     rows = with_hole(BOOK, 300, 50)
     kept = KeptSteps()
-
     session = MarketSession(ScriptedFeed(replaying(rows), key="live/testville/ABC/USD", ends=True), predictor)
     recording = SessionRecording(session, tmp_path)
     session.record(kept, ())
@@ -60,7 +59,8 @@ async def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: 
     told = Predictions(probabilities=columns[..., :3], calls=np.zeros(columns.shape[:2], np.int8))
     place = {time: which for which, time in enumerate(calls["timestamp"].unique().tolist())}
     again = Follower(predictor, predictor.markets["testville"])
-    rows_again = [Row(time, levels) for time, levels in zip(*_rows(files), strict=True)]
+    read = read_market(files)
+    rows_again = [Row(time, levels) for time, levels in zip(read.timestamps.tolist(), read.levels, strict=True)]
     answers = [Prediction(told, place[one.timestamp]) if one.timestamp in place else None for one in rows_again]
     replayed = again.take(rows_again, answers)
     assert said(replayed) == said(kept.steps)
@@ -70,11 +70,6 @@ async def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: 
     ]
     assert changed[0] == changed[1] and changed[0]
     np.testing.assert_allclose(columns[..., 3:], [one[1][5] for one in said(replayed) if one[1]], atol=1e-6)
-
-
-def _rows(files: Sequence[Path]) -> tuple[list[int], Any]:
-    rows = read_market(files)
-    return rows.timestamps.tolist(), rows.levels
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
@@ -89,7 +84,6 @@ async def test_a_row_is_predicted_once_whoever_looks(
         return predict(self, some, market)
 
     monkeypatch.setattr(Predictor, "predict", counted)
-
     session = MarketSession(ScriptedFeed(replaying(BOOK), ends=True), predictor)
     work = [session.run()] + ([SessionRecording(session, tmp_path).run()] if is_recorded else [])
     await asyncio.gather(*work)
@@ -98,7 +92,6 @@ async def test_a_row_is_predicted_once_whoever_looks(
 
 async def test_a_recording_that_is_begun_later_is_made_again_from_its_own_rows(tmp_path: Path, predictor: Predictor) -> None:
     """What the page had learned before is not in the files, and so is forgotten."""
-
     begins = asyncio.Event()
     script = [*replaying(BOOK[:200]), begins.set]
     feed = ScriptedFeed(script, key="live/testville/ABC/USD")
@@ -128,18 +121,13 @@ async def test_a_recording_that_is_begun_later_is_made_again_from_its_own_rows(t
 def test_a_day_begins_anew_for_the_page_and_the_journal_alike(predictor: Predictor) -> None:
     midnight = int(BOOK.timestamps[0]) // DAY_MS * DAY_MS + DAY_MS
     follower = Follower(predictor, predictor.markets["testville"])
-    rows: list[GridItem] = [
-        Row(midnight + 250 * (place - 100), levels, provisional=True) for place, levels in enumerate(BOOK.levels[:200])
-    ]
     steps: list[Step] = []
-    for row in rows:
-        assert isinstance(row, Row)
-        items = [row, Confirmed(row.timestamp - 500)]
+    for place, levels in enumerate(BOOK.levels[:200]):
+        time = midnight + 250 * (place - 100)
+        items: list[GridItem] = [Row(time, levels, provisional=True), Confirmed(time - 500)]
         steps += follower.take(items, follower.predict(items))
     predicted = [one.followed.row.timestamp for one in steps if one.followed is not None and one.followed.prediction is not None]
     assert predicted == [midnight + 250 * (place - 100) for place in (*range(23, 100), *range(123, 200))]
-    assert [known.row.timestamp for one in steps for known in one.known if known.before is not None] == [
-        midnight - 25_000,
-        midnight,
-    ]
+    begun = [known.row.timestamp for one in steps for known in one.known if known.before is not None]
+    assert begun == [midnight - 25_000, midnight]
     assert follower.board.answers.score(0).lead.since_ms >= midnight

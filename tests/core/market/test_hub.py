@@ -32,9 +32,7 @@ def never() -> MarketSession:
     raise AssertionError("a second session was started")
 
 
-def test_two_viewers_share_one_session_and_one_prediction_a_step(
-    hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_viewers_share_a_session_and_its_predictions(hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     predict = predictor.predict
     monkeypatch.setattr(predictor, "predict", lambda windows, entry: asked.append(len(windows)) or predict(windows, entry))
@@ -195,14 +193,7 @@ def test_a_silent_viewer_is_no_longer_counted(hub: Hub, predictor: Predictor, cl
     wait_until(lambda: list(hub._running[feed.key].viewers) == ["ann"])  # and is forgotten, or a long day would fill up with them
 
 
-def test_leaving_what_is_not_watched_is_no_fault(loop: BackgroundLoop) -> None:
-    Hub(loop).leave("ann", "nothing")
-    Hub(loop).restart("nothing")
-
-
-def test_a_failure_is_handed_out_until_it_is_restarted_and_two_who_do_so_at_once_start_it_once(
-    hub: Hub, predictor: Predictor
-) -> None:
+def test_a_failure_is_handed_out_until_a_restart_and_two_who_do_so_at_once_start_it_once(hub: Hub, predictor: Predictor) -> None:
     """The second found the session failed before the first pressed: what runs by now is not stopped for it."""
     feeds: list[ScriptedFeed] = []
 
@@ -237,7 +228,8 @@ def test_the_same_session_may_be_started_anew(hub: Hub, predictor: Predictor) ->
 
 
 def test_a_session_that_cannot_be_made_leaves_nothing(hub: Hub, predictor: Predictor) -> None:
-    feed = ScriptedFeed([], key="one")
+    hub.leave("ann", "one")
+    hub.restart("one")  # nor is it a fault to leave what is not watched, or to start it anew
 
     def broken() -> MarketSession:
         raise ValueError("the file is no book")
@@ -245,7 +237,7 @@ def test_a_session_that_cannot_be_made_leaves_nothing(hub: Hub, predictor: Predi
     with pytest.raises(ValueError, match="the file is no book"):
         hub.watch("ann", "one", broken)
     assert hub.watched() == {}
-    assert isinstance(hub.watch("ann", "one", lambda: MarketSession(feed, predictor)), MarketSession)
+    assert isinstance(hub.watch("ann", "one", lambda: MarketSession(ScriptedFeed([], key="one"), predictor)), MarketSession)
 
 
 def test_nobody_waits_for_the_start_of_anothers_feed(hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,9 +368,7 @@ def test_the_tabs_of_one_address_do_not_take_every_place(hub: Hub, predictor: Pr
         open_feed(tab, f"live/venue/local {tab}", "")  # of who runs the server
 
 
-def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(
-    hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_goes_from_feed_to_feed_is_not_refused(hub: Hub, predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those left behind run on for the grace period, unless there are too many of them."""
     monkeypatch.setattr(hub_module, "MAX_FEEDS_OF_VIEWER", 3)
     feeds = [ScriptedFeed([], key=f"feed/{i}") for i in range(10)]

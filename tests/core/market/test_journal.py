@@ -108,9 +108,7 @@ def own_raw(files: Sequence[Path], shelf: Path, calls: pd.DataFrame) -> NDArray[
     return np.array(found)
 
 
-def test_raw_probabilities_and_calls_are_those_of_the_network_on_the_rows(
-    tmp_path: Path, shelf: Path, predictor: Predictor
-) -> None:
+def test_raw_probabilities_and_calls_are_those_of_the_network_on_rows(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
     files = recorded(tmp_path, BOOK[:80], predictor)
     calls = calls_of(files)
     assert calls["timestamp"].tolist() == np.repeat(BOOK.timestamps[23:80], 4).tolist() and calls["head"].tolist() == CODES * 57
@@ -177,9 +175,7 @@ def test_a_played_recording_has_a_journal_whose_calls_are_all_late(tmp_path: Pat
     np.testing.assert_array_equal(read_market(files).levels, read_market([part]).levels)
 
 
-def test_a_row_that_nothing_confirmed_leaves_no_call_and_a_window_begins_anew(
-    tmp_path: Path, shelf: Path, predictor: Predictor
-) -> None:
+def test_a_row_that_nothing_confirmed_leaves_no_call_and_ends_a_window(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
     one, events = Journalled(tmp_path, predictor), list(live(BOOK[:160]))
     one.take(*events[:200], Gap(), *events[203:])  # of the rows so far the 99th is not confirmed; the 100th never comes
     one.close()
@@ -274,8 +270,7 @@ def test_a_restart_and_another_checkpoint_begin_a_journal_and_all_are_made_again
 ) -> None:
     save_tiny(shelf, random_book(300, 9), name="other")
     other = Predictor(checkpoints.load("other", folder=shelf))
-    rows = at(BOOK, int(BOOK.timestamps[0]))
-    parts = [rows[:160], rows[160:320], rows[320:]]
+    parts = [BOOK[:160], BOOK[160:320], BOOK[320:]]
     files = [
         path for part, one in zip(parts, (predictor, predictor, other), strict=True) for path in recorded(tmp_path, part, one)
     ]
@@ -365,9 +360,7 @@ def test_a_recording_that_is_wound_back_is_made_again(tmp_path: Path, shelf: Pat
     assert result.equal == result.predictions == 2 * 4 * (150 - 23)
 
 
-def test_a_call_is_late_where_it_is_written_more_than_a_step_after_its_row(
-    tmp_path: Path, shelf: Path, predictor: Predictor
-) -> None:
+def test_a_call_is_late_that_is_written_more_than_a_step_after_its_row(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
     one, events = Journalled(tmp_path, predictor), list(live(BOOK[:60]))
     for behind, part in ((250, events[:80]), (251, events[80:86]), (20, events[86:])):
         one.clock.behind_ms = behind

@@ -3,18 +3,7 @@
 import numpy as np
 import pytest
 
-from core.market.labels import (
-    DOWN,
-    STATIONARY,
-    UNKNOWN,
-    UP,
-    LabelKind,
-    class_of,
-    classify,
-    fit_alpha,
-    future_move,
-    smoothing_steps,
-)
+from core.market.labels import DOWN, STATIONARY, UNKNOWN, UP, LabelKind, class_of, classify, fit_alpha, future_move
 from tests.core.market.helpers import naive_label, random_book
 
 KINDS: tuple[LabelKind, ...] = ("smoothed", "forward")
@@ -34,10 +23,6 @@ def test_a_series_no_longer_than_the_horizon_has_no_label(kind: LabelKind, lengt
     move = future_move(np.linspace(100, 101, length), 10, kind)
     assert move.shape == (length,)
     assert np.isnan(move).all()
-
-
-def test_smoothing_is_ten_steps_at_most() -> None:
-    assert [smoothing_steps(h) for h in (1, 9, 10, 11, 100)] == [1, 9, 10, 10, 10]
 
 
 def test_classes_at_their_edges() -> None:

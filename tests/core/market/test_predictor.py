@@ -13,15 +13,7 @@ from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.market.features import transform
 from core.market.predictor import Predictor, load_predictor, windows_of
-from tests.core.market.helpers import (
-    HEADS,
-    market_entry,
-    real_rows,
-    save_tiny,
-    tiny_config,
-    tiny_model,
-    tiny_predictor,
-)
+from tests.core.market.helpers import HEADS, market_entry, real_rows, save_tiny, tiny_config, tiny_model, tiny_predictor
 
 ROWS = real_rows(0)
 ENDS = np.arange(23, 400)

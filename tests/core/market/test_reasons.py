@@ -64,25 +64,17 @@ def test_a_model_of_weighted_sums_gives_what_its_weights_say() -> None:
         s = (x.double().numpy() * weights).sum(axis=(1, 2))
         return np.stack([-s, 0 * s, s], axis=1)[:, None]
 
-    model = SimpleNamespace(
-        transform="flow",
-        logits=logits,
-        inputs=lambda levels, entry: torch.from_numpy(inputs)[None],
-        placement=Placement(torch.nn.Identity()),
-    )
+    model = SimpleNamespace(transform="flow", logits=logits, placement=Placement(torch.nn.Identity()))
+    model.inputs = lambda levels, entry: torch.from_numpy(inputs)[None]
     entry = SimpleNamespace(rules=[CallRule()])
     asked = cast(Predictor, model), cast(MarketCard, entry), np.zeros((40, 40)), torch.from_numpy(mean)
     reasons = window_reasons(*asked, head=0, recalibrate=lambda p: p)
     whole = float((weights * inputs).sum())
     assert reasons.lean == pytest.approx(softmax_lean(whole))
     assert reasons.usual == pytest.approx(softmax_lean(float((weights * mean).sum())))
+    beyond, names = weights * (inputs - mean), input_names("flow")
     for group, name in enumerate(GROUPS):
-        lost = sum(
-            weights[row, column] * (inputs[row, column] - mean[row, column])
-            for row in range(40)
-            for column, of in enumerate(input_names("flow"))
-            if group_of(of, 39 - row, "flow") == name
-        )
+        lost = sum(beyond[row, i] for row in range(40) for i, of in enumerate(names) if group_of(of, 39 - row, "flow") == name)
         assert reasons.gives[group] == pytest.approx(softmax_lean(whole) - softmax_lean(whole - lost)), name
 
 

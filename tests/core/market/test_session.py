@@ -388,9 +388,7 @@ def watching(predictor: Predictor, loop: BackgroundLoop, *script: object) -> tup
     return running(loop, predictor, feed), feed
 
 
-def test_a_row_that_nothing_has_confirmed_is_shown_and_predicted_on_but_not_scored(
-    predictor: Predictor, loop: BackgroundLoop
-) -> None:
+def test_a_row_that_nothing_confirmed_is_shown_and_called_but_not_scored(predictor: Predictor, loop: BackgroundLoop) -> None:
     session, feed = watching(predictor, loop, book(0, ago_s=9.0))
     wait_until(lambda: session.view().provisional >= 34)
     view = session.view()

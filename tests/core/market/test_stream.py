@@ -118,9 +118,7 @@ def test_trades_without_a_row_are_not_kept_back(predictor: Predictor, loop: Back
     wait_until(lambda: len(session.view().trades) == 1)
 
 
-def test_a_snapshot_is_encoded_once_for_all_viewers(
-    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_snapshot_is_encoded_once_for_all(predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Mock(side_effect=encode)
     monkeypatch.setattr(session_module, "encode", counted)
     feed = ScriptedFeed(replaying(ROWS[:30]))

@@ -1,44 +1,38 @@
 """Frozen windows: what they refuse, and which rows of a recording can end one."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.market.book import BookRows
 from core.market.windows import FrozenWindow, RecordedWindows, WindowError, window_ends
 from tests.core.market.helpers import random_book, with_hole
 
 
-def rows(count: int, seed: int = 0) -> BookRows:
-    return random_book(count, seed)
-
-
-def window(count: int = 12, seed: int = 0) -> FrozenWindow:
-    source = rows(count, seed)
-    return FrozenWindow(timestamps=source.timestamps, levels=source.levels, market="live/binance/BTC/USDT", predictor="tlob")
+def window(count: int = 12, seed: int = 0, **changes: Any) -> FrozenWindow:
+    rows = random_book(count, seed)
+    about = {"timestamps": rows.timestamps, "levels": rows.levels, "market": "live/binance/BTC/USDT", "predictor": "tlob"}
+    return FrozenWindow(**about | changes)
 
 
 def test_bad_content_is_named():
     good = window()
-
-    def broken(**changes):
-        return FrozenWindow(**{"timestamps": good.timestamps, "levels": good.levels, "market": "m", "predictor": "p", **changes})
-
     late = good.timestamps.copy()
     late[6:] += 250
     with pytest.raises(WindowError, match="has a gap"):
-        broken(timestamps=late)
+        window(timestamps=late)
     crossed = good.levels.copy()
     crossed[3, 0] = crossed[3, 2]
     with pytest.raises(WindowError, match="locked: .* .row 3."):
-        broken(levels=crossed)
+        window(levels=crossed)
     with pytest.raises(WindowError, match=r"\(n, 40\)"):
-        broken(levels=good.levels[:, :39])
+        window(levels=good.levels[:, :39])
 
 
 def test_nothing_outside_can_change_a_frozen_window():
-    source = rows(12)
+    source = random_book(12, 0)
     one = RecordedWindows(source, 12, market="m").window(99, predictor="p")
     before = one.levels[0, 0]
     source.levels[:] = 7
@@ -49,11 +43,7 @@ def test_nothing_outside_can_change_a_frozen_window():
 
 def test_the_id_names_the_content():
     assert window().id == window().id
-    assert len({window().id, window(seed=1).id, FrozenWindow(**{**vars_of(window()), "market": "other"}).id}) == 3
-
-
-def vars_of(one: FrozenWindow) -> dict:
-    return {"timestamps": one.timestamps, "levels": one.levels, "market": one.market, "predictor": one.predictor}
+    assert len({window().id, window(seed=1).id, window(market="other").id}) == 3
 
 
 def test_the_axis_ends_now():
@@ -73,23 +63,21 @@ def test_ends_are_those_of_whole_windows(gaps, steps):
     assert window_ends(timestamps, steps).tolist() == naive
 
 
-def with_a_hole() -> BookRows:
-    """40 rows, with two seconds missing after the 20th."""
-    return with_hole(rows(40), 20, 8)
+HOLED = with_hole(random_book(40, 0), 20, 8)
+"""40 rows, with two seconds missing after the 20th."""
 
 
 def test_a_recordings_windows_by_the_second():
-    source = with_a_hole()
-    windows = RecordedWindows(source, 12, market="m")
+    windows = RecordedWindows(HOLED, 12, market="m")
     assert (windows.first, windows.last) == (2.75, 39 * 0.25 + 2)
     for second, ends in ((0, 2.75), (2.75, 2.75), (3.1, 3.0), (4.75, 4.75), (6.0, 4.75), (9.5, 4.75), (9.75, 9.75), (99, 11.75)):
         assert windows.nearest(second) == ends
         one = windows.window(second, predictor="p")
-        assert one.timestamps[-1] == source.timestamps[0] + ends * 1000
-        end = int(np.searchsorted(source.timestamps, one.timestamps[-1]))
-        np.testing.assert_array_equal(one.levels, source.levels[end - 11 : end + 1])
+        assert one.timestamps[-1] == HOLED.timestamps[0] + ends * 1000
+        end = int(np.searchsorted(HOLED.timestamps, one.timestamps[-1]))
+        np.testing.assert_array_equal(one.levels, HOLED.levels[end - 11 : end + 1])
 
 
 def test_a_recording_that_is_too_short_is_refused():
     with pytest.raises(WindowError, match="no stretch of 21 rows"):
-        RecordedWindows(with_a_hole()[0:20], 21, market="m")
+        RecordedWindows(HOLED[0:20], 21, market="m")

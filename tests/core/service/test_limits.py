@@ -9,6 +9,7 @@ from core.service.access import Role, Visitor
 from core.service.limits import MIB, Limit, Places, UploadCaps
 from core.signs import own_clips
 from core.vision import pictures
+from tests.core.test_store import ME, MY_OTHER_TAB, SHE, YOU
 from tests.test_docs import ROOT
 
 
@@ -61,9 +62,6 @@ def table() -> str:
 
 def test_the_documentation_holds_the_table_as_the_code_has_it() -> None:
     assert table() in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8"), f"docs/deploy.md lacks\n{table()}"
-
-
-ME, MY_OTHER_TAB, YOU, SHE = ("me", "10.0.0.7"), ("again", "10.0.0.7"), ("you", "10.0.0.8"), ("she", "10.0.0.9")
 
 
 def test_a_visitor_an_address_and_all_together_have_a_limit() -> None:

@@ -297,11 +297,9 @@ class KrakenServer(DeltaServer):
             name: [{"price": price / 10, "qty": size / 1000} for side, price, size in changes if side == key]
             for name, key in (("asks", "a"), ("bids", "b"))
         }
-        data = {"symbol": self.symbol, **sides, "checksum": self.checksum(), "timestamp": self._stamp()}
+        stamp = datetime.fromtimestamp(self.stamp_ms / 1e3, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        data = {"symbol": self.symbol, **sides, "checksum": self.checksum(), "timestamp": stamp}
         return {"channel": "book", "type": "update", "data": [data]}
-
-    def _stamp(self) -> str:
-        return datetime.fromtimestamp(self.stamp_ms / 1e3, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     def checksum(self) -> int:
         """Of whole numbers: prices have one decimal and sizes eight, so that leaving out the point multiplies by ten to that."""

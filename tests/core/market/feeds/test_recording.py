@@ -22,7 +22,7 @@ from core.market.store.segments import TRADES, segment_path
 from core.market.store.trades import BREAK, trades_table
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds_for_tests import PlayedOnce
-from tests.core.market.helpers import START_MS, frame_from_rows
+from tests.core.market.helpers import START_MS, frame_from_rows, written
 
 PLAYING, PAUSED = StatusChange(state=Status.REPLAYING), StatusChange(state=Status.PAUSED)
 JUMPED = StatusChange(state=Status.REPLAYING, gap=True)
@@ -40,10 +40,7 @@ def rows_of(timestamps: list[int]) -> BookRows:
 
 def file_of(folder: Path, rows: int | list[int], name: str = "book.parquet") -> Path:
     timestamps = [START_MS + 250 * row for row in range(rows)] if isinstance(rows, int) else rows
-    frame = frame_from_rows(rows_of(timestamps))
-    path = folder / name
-    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
-    return path
+    return written(folder, name, frame_from_rows(rows_of(timestamps)))
 
 
 def short(event: FeedEvent) -> int | StatusChange | Trade:

@@ -12,7 +12,7 @@ from core.market.book import OrderBookSnapshot, first_fault
 from core.market.events import Trade
 from core.market.feeds.protocol import FeedEvent, Status, StatusChange
 from core.market.feeds.simulated import LOT, MarketProcess, MarketSettings, SimulatedFeed
-from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
+from tests.core.market.feeds.virtual_time import virtually
 
 
 async def books(events, count: int) -> list[OrderBookSnapshot]:
@@ -47,7 +47,7 @@ async def test_it_is_the_market_process_in_time() -> None:
 
 
 def test_a_change_holds_from_the_next_step_on_and_repeats_exactly() -> None:
-    async def scenario(loop: VirtualLoop) -> list[np.ndarray]:
+    async def scenario() -> list[np.ndarray]:
         feed = SimulatedFeed(5)
         feed.set_speed(None)
         async with aclosing(feed.events()) as events:
@@ -58,7 +58,7 @@ def test_a_change_holds_from_the_next_step_on_and_repeats_exactly() -> None:
         assert spreads == [1] * 10 + [4] * 30
         return [book.levels for book in (*first, *second)]
 
-    np.testing.assert_array_equal(run_virtually(scenario), run_virtually(scenario))
+    np.testing.assert_array_equal(virtually(scenario()), virtually(scenario()))
 
 
 async def test_the_lead_comes_at_once_and_ends_now() -> None:
@@ -167,19 +167,12 @@ def test_queues_stay_on_their_prices_and_the_price_rests_now_and_then() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"volatility_bps": -1},
-        {"volatility_bps": 51},
-        {"spread_ticks": 0},
-        {"spread_ticks": 21},
-        {"pressure": 1.1},
-        {"pressure": float("nan")},
-    ],
+    ("name", "values"), [("volatility_bps", (-1, 51)), ("spread_ticks", (0, 21)), ("pressure", (1.1, float("nan")))]
 )
-def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*: give a value from"):
-        MarketSettings(**wrong)
+def test_settings_out_of_range_are_refused(name: str, values: tuple[float, ...]) -> None:
+    for value in values:
+        with pytest.raises(ValueError, match=f"{name} is .*: give a value from"):
+            MarketSettings(**{name: value})
 
 
 def test_the_price_turns_at_its_floor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 from unittest.mock import Mock
 
-import ccxt
 import pytest
+from ccxt import DECIMAL_PLACES, SIGNIFICANT_DIGITS, TICK_SIZE
 
 from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.venues import POLL_LEVELS, make_exchange, nearest, size_unit, socket_levels, unit_of_symbol, venue_tick
@@ -46,12 +46,7 @@ def test_nearest() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "price", "tick"),
-    [
-        (ccxt.TICK_SIZE, 0.05, 0.05),
-        (ccxt.DECIMAL_PLACES, 3, 1e-3),
-        (ccxt.SIGNIFICANT_DIGITS, 5, 0.0),
-        (ccxt.TICK_SIZE, None, 0.0),
-    ],
+    [(TICK_SIZE, 0.05, 0.05), (DECIMAL_PLACES, 3, 1e-3), (SIGNIFICANT_DIGITS, 5, 0.0), (TICK_SIZE, None, 0.0)],
 )
 def test_the_step_of_price_by_each_of_ccxts_kinds_of_precision(mode: int, price: float | None, tick: float) -> None:
     exchange = Mock(precisionMode=mode, markets={"A/B": {"precision": {"price": price}}, "C/D": {"precision": None}})

@@ -49,31 +49,19 @@ class _Jumping(selectors.SelectSelector):
         return ready
 
 
-def all_clocks(loop: VirtualLoop, patch: pytest.MonkeyPatch) -> None:
+def all_clocks(loop: asyncio.AbstractEventLoop, patch: pytest.MonkeyPatch) -> None:
     """The loop's time is everybody's in the market."""
     day = lambda: BEGAN_NS + int(loop.time() * 1e9)  # noqa: E731
-    virtual = SimpleNamespace(
-        monotonic=loop.time,
-        perf_counter=loop.time,
-        monotonic_ns=lambda: int(loop.time() * 1e9),
-        time=lambda: day() / 1e9,
-        time_ns=day,
-    )
+    virtual = SimpleNamespace(monotonic=loop.time, perf_counter=loop.time, time=lambda: day() / 1e9, time_ns=day)
+    virtual.monotonic_ns = lambda: int(loop.time() * 1e9)
     for name, module in list(sys.modules.items()):
         if name.startswith(("core.market.", "tests.core.market.")) and getattr(module, "time", None) is real:
             patch.setattr(module, "time", virtual)
     patch.setattr(clock.CLOCK, "_anchor_ns", BEGAN_NS)
 
 
-def run_virtually(scenario: Callable[[VirtualLoop], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine in a fresh virtual loop, whose time is everybody's in the market."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner, pytest.MonkeyPatch.context() as patch:
-        loop = runner.get_loop()
-        assert isinstance(loop, VirtualLoop)
-        all_clocks(loop, patch)
-        return runner.run(scenario(loop))
-
-
 def virtually(scenario: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine as `asyncio.run` does, in virtual time; one that takes longer than two hours of it fails."""
-    return run_virtually(lambda _loop: asyncio.wait_for(scenario, 7_200))
+    """Runs a coroutine as `asyncio.run` does, in a virtual time that is everybody's in the market; two hours of it at most."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner, pytest.MonkeyPatch.context() as patch:
+        all_clocks(runner.get_loop(), patch)
+        return runner.run(asyncio.wait_for(scenario, 7_200))

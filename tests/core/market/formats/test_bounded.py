@@ -96,9 +96,7 @@ def written(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_conversion_that_is_ended_leaves_nothing(
-    tmp_path: Path, slow: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_conversion_that_ends_leaves_nothing(tmp_path: Path, slow: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     found = conversion.inspect({SAMPLE.name: SAMPLE})  # says how both are written; what is read ends by its time
     library = tmp_path / "library"
 

@@ -30,7 +30,7 @@ from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
 from core.market.times import why_not
 from tests.core.market.formats.other_files import Files, fi2010, lobster, tardis
-from tests.core.market.helpers import frame_from_rows, read_rows, read_trades
+from tests.core.market.helpers import frame_from_rows, read_rows, read_trades, written
 
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 
@@ -75,9 +75,7 @@ def converted(files: Files, folder: Path) -> tuple[Inspection, BookRows, Path]:
 
 
 @pytest.mark.parametrize(("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis_day, "tardis")])
-def test_rows_come_out_as_they_went_in(
-    tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], key: str
-) -> None:
+def test_rows_come_out_as_they_were(tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], key: str) -> None:
     gap = np.ones(300, dtype=bool)
     gap[50:60] = False
     files = write(tmp_path, holed := rows[gap])
@@ -146,24 +144,20 @@ BAD_CELLS: list[tuple[dict[str, object], str]] = [
     ({"timestamp": 1.6e12}, "goes back in time: all must be in time order"),
     ({"timestamp": 5.0}, why_not(5.0, "timestamp")),
     ({"timestamp": 1.7e16}, why_not(1.7e16, "timestamp")),
+    ({"ask_size_3": "much"}, "has 'much' in column ask_size_3: a number is right"),
 ]
-WORD: tuple[dict[str, object], str] = ({"ask_size_3": "much"}, "has 'much' in column ask_size_3: a number is right")
-"""In a CSV alone: a column of a Parquet file is of one kind."""
 
 
-@pytest.mark.parametrize(
-    ("write", "cells", "what"), [*((write, *bad) for write in (own_csv, own_parquet) for bad in BAD_CELLS), (own_csv, *WORD)]
-)
+@pytest.mark.parametrize(("cells", "what"), BAD_CELLS)
+@pytest.mark.parametrize(("name", "row"), [("bad.csv", 43), ("bad.parquet", 42)])  # the header is line 1 of a CSV
 def test_a_bad_row_is_left_out_and_named(
-    tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], cells: dict[str, object], what: str
+    tmp_path: Path, rows: BookRows, name: str, row: int, cells: dict[str, object], what: str
 ) -> None:
-    frame = frame_from_rows(rows[:60]).astype(object if "much" in cells.values() else float)
+    frame = frame_from_rows(rows[:60]).astype(dict.fromkeys(FILE_COLUMNS, str) if "much" in cells.values() else float)
     for column, value in cells.items():
         frame.loc[41, column] = value
-    path = tmp_path / ("bad.csv" if write is own_csv else "bad.parquet")
-    frame.to_csv(path, index=False) if write is own_csv else frame.to_parquet(path)
+    path = written(tmp_path, name, frame)
     found = inspect({path.name: path})
-    row = 43 if write is own_csv else 42  # the header is line 1 of a CSV
     assert [(one.row, one.what) for one in found.problems] == [(row, what)]
     assert (found.books, found.problem_count) == (59, 1)
 
@@ -262,12 +256,6 @@ def brought_in(folder: Path, *paths: Path) -> tuple[dict[str, Any], BookRows]:
     seen = inspect(files)
     convert(files, made := folder / "made.parquet", market="m", seen=seen)
     return told_of(seen), read_rows(made)
-
-
-def written(folder: Path, name: str, frame: pd.DataFrame) -> Path:
-    path = folder / name
-    frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
-    return path
 
 
 TIMES: dict[str, Callable[[pd.Series], pd.Series]] = {
@@ -472,14 +460,6 @@ def test_lawful_parquet_is_read(tmp_path: Path, kind: str) -> None:
     seen, made = brought_in(tmp_path, path)
     assert (seen["rows"], seen["problems"]) == (60, [])
     np.testing.assert_array_equal(made.levels, rows.levels)
-
-
-def test_a_text_that_is_no_number_is_a_problem_of_its_row(tmp_path: Path) -> None:
-    frame = frame_from_rows(books()).astype(dict.fromkeys(FILE_COLUMNS, str))
-    frame.loc[7, "bid_size_3"] = "many"
-    frame.to_parquet(path := tmp_path / "books.parquet")
-    seen = at_door(path)
-    assert seen["rows"] == 59 and seen["problems"] == ["row 8 has 'many' in column bid_size_3: a number is right"]
 
 
 @pytest.mark.parametrize("fixed", [False, True], ids=["decimals", "billionths"])
@@ -718,9 +698,7 @@ def test_symbols_that_are_not_the_same_are_refused(tmp_path: Path, one: str, oth
 
 
 def test_a_market_whose_tick_is_a_large_share_of_its_price_is_one(tmp_path: Path) -> None:
-    rows = books(60, mid=3e-5, tick=1e-6)
-    levels = np.round(rows.levels, 6)
-    frame = frame_from_rows(BookRows(timestamps=rows.timestamps, levels=levels))
+    frame = frame_from_rows(books(60, mid=3e-5, tick=1e-6))
     assert inspect({"NPXSBTC.csv": written(tmp_path, "NPXSBTC.csv", frame)}).books == 60
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.book import BookError, BookRows
+from core.market.book import BookError
 from core.market.events import Row, Trade
 from core.market.store import changes, index
 from core.market.store.index import Recording, bundled_recordings, find_recording, list_recordings
@@ -15,10 +15,7 @@ from tests.core.market.helpers import read_rows
 
 DAY_MS = 86_400_000
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
-
-
-def rows() -> BookRows:
-    return read_rows(SAMPLE)[:400]
+ROWS = read_rows(SAMPLE)[:400]
 
 
 @pytest.fixture
@@ -26,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
     """Two days of one market, with a trade a row."""
     with SegmentWriter(tmp_path, "BTC/USDT") as writer:
         for day in (0, DAY_MS):
-            for when, levels in zip(rows().timestamps.tolist(), rows().levels, strict=True):
+            for when, levels in zip(ROWS.timestamps.tolist(), ROWS.levels, strict=True):
                 writer.add_trade(Trade(price=1.0, size=2.0, side="sell", exchange_ms=when + day))
                 writer.add(Row(when + day, levels))
     return tmp_path
@@ -57,7 +54,7 @@ def test_an_export_holds_the_rows_of_all_files(folder: Path, tmp_path: Path) -> 
     for form, read in (("parquet", pq.read_table), ("csv", pd.read_csv)):
         (path := tmp_path / f"out.{form}").write_bytes(changes.export(entry, form))
         assert len(read(path)) == 800
-        np.testing.assert_array_equal(read_rows(path).levels, np.concatenate([rows().levels] * 2))
+        np.testing.assert_array_equal(read_rows(path).levels, np.concatenate([ROWS.levels] * 2))
 
 
 def test_the_librarys_recordings_are_found_by_name_beside_the_bundled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

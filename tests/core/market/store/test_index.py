@@ -10,22 +10,13 @@ from core.checkpoints import sha256
 from core.market.book import STEP_MS, BookError, BookRows
 from core.market.grid import on_grid, segments
 from core.market.store import index
-from core.market.store.index import (
-    FOLDER,
-    Recording,
-    bundled_recordings,
-    find_recording,
-    list_recordings,
-    market_of,
-    recording_of,
-    recordings,
-)
+from core.market.store.index import FOLDER, Recording, bundled_recordings, find_recording, list_recordings, recordings
 from core.market.store.places import files_at
 from core.market.store.rows import RecordedRows, read_market
 from core.market.store.writer import write_rows
 from tests.core.market.helpers import frame_from_rows, read_rows, read_trades
 
-SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+SAMPLE = FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 
 
 def gappy(rows: BookRows) -> BookRows:
@@ -74,7 +65,7 @@ def test_a_days_hours_are_one_recording_and_loose_files_are_their_own(folder: Pa
 
 def test_the_bundled_ones_are_entries_too() -> None:
     found = {entry.name: entry for entry in bundled_recordings()}
-    for one in index.recordings():
+    for one in recordings():
         assert (found[one.name].rows, found[one.name].start_ms, found[one.name].market) == (one.rows, one.start_ms, one.market)
         assert found[one.name].bundled and found[one.name].seconds == pytest.approx(one.seconds, abs=0.26)
 
@@ -96,13 +87,13 @@ def test_the_bundled_ones_are_entries_too() -> None:
     ],
 )
 def test_names_of_recordings(path: str, name: str | None) -> None:
-    assert recording_of(path) == name
+    assert index.recording_of(path) == name
 
 
 def test_markets_by_name() -> None:
-    assert market_of("ledger/BTC-USDT/2024-08-08") == "BTC-USDT"
-    assert market_of("x/binance_spot_nexousdt_250ms_2024-07-24") == "binance_spot_nexousdt"
-    assert market_of("BTC-USDT_20231114T221320.000Z") == "BTC-USDT"
+    assert index.market_of("ledger/BTC-USDT/2024-08-08") == "BTC-USDT"
+    assert index.market_of("x/binance_spot_nexousdt_250ms_2024-07-24") == "binance_spot_nexousdt"
+    assert index.market_of("BTC-USDT_20231114T221320.000Z") == "BTC-USDT"
 
 
 def test_rows_read_by_parts_are_those_read_at_once(folder: Path) -> None:

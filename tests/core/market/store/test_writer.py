@@ -91,9 +91,7 @@ def test_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
     assert [(event["kind"], event["message"]) for event in events] == told
 
 
-def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_ends_a_recording_with_a_sentence_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Usage = namedtuple("Usage", "free")
     writer = SegmentWriter(tmp_path, "x")
     for row, book in enumerate(simulated_books(8)):
@@ -134,9 +132,7 @@ def until(recorder: BackgroundRecorder, wanted: Callable[[RecordingStatus], bool
     return now
 
 
-def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_played(
-    tmp_path: Path, recorder: BackgroundRecorder
-) -> None:
+def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_played_feed(tmp_path: Path, recorder: BackgroundRecorder) -> None:
     recorder.start(FEED, begin)
     now = until(recorder, lambda now: now.rows >= 160)
     assert now.running and recorder.running() == [FEED] and now.size + now.free > 0
