@@ -18,6 +18,16 @@ from core.market.session import MarketSession
 Step: TypeAlias = "FeedEvent | Exception | Callable[[], None]"
 
 
+class SetClock:
+    """Seconds that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def books(rows: BookRows, *, received_ns: int | None = None) -> list[FeedEvent]:
     """One snapshot per row."""
     now = time.time_ns() if received_ns is None else received_ns

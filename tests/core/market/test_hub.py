@@ -21,7 +21,7 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.hub import MAX_FEEDS, MAX_FEEDS_OF_ADDRESS, REST_S, Hub, TooManyFeeds
 from core.market.predictor import Predictor, windows_of
 from core.market.session import MarketSession
-from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
+from tests.core.market.feeds_for_tests import ScriptedFeed, SetClock, books, replaying, wait_until
 from tests.core.market.helpers import frame_from_rows, real_rows
 
 ROWS = real_rows(5)
@@ -65,16 +65,6 @@ def opened(hub: Hub, predictor: Predictor, viewer: str, key: str, **options: str
     return hub.watch(viewer, key, lambda: MarketSession(ScriptedFeed([], key=key), predictor), **options)
 
 
-class Clock:
-    """Seconds that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 GRACE = 0.2  # by the test's clock; the hub looks four times as often by the real one
 
 
@@ -89,9 +79,9 @@ def hub(loop: BackgroundLoop) -> Hub:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     """The hub's, whose grace period is short."""
-    clock = Clock()
+    clock = SetClock()
     monkeypatch.setattr(hub_module, "time", SimpleNamespace(monotonic=clock))
     monkeypatch.setattr(hub_module, "GRACE_S", GRACE)
     return clock
@@ -102,7 +92,7 @@ def look_around() -> None:
     threading.Event().wait(4 * GRACE)
 
 
-def test_a_feed_stops_after_the_grace_period_and_not_before(hub: Hub, predictor: Predictor, clock: Clock) -> None:
+def test_a_feed_stops_after_the_grace_period_and_not_before(hub: Hub, predictor: Predictor, clock: SetClock) -> None:
     feed = ScriptedFeed(replaying(ROWS[:30]))
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     wait_until(feed.reached.is_set)
@@ -122,7 +112,7 @@ def test_a_feed_stops_after_the_grace_period_and_not_before(hub: Hub, predictor:
     wait_until(lambda: feed.closed == 2)  # the one who stops feeds was started anew too
 
 
-def test_leaving_starts_the_grace_period(hub: Hub, predictor: Predictor, clock: Clock) -> None:
+def test_leaving_starts_the_grace_period(hub: Hub, predictor: Predictor, clock: SetClock) -> None:
     feed = ScriptedFeed([])
     hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     hub.watch("bob", feed.key, never)
@@ -149,7 +139,7 @@ async def connect(session: MarketSession, until: threading.Event) -> None:
 
 
 def test_while_nobody_watches_nothing_is_called_and_who_comes_back_finds_a_whole_window(
-    hub: Hub, predictor: Predictor, loop: BackgroundLoop, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, predictor: Predictor, loop: BackgroundLoop, clock: SetClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub_module, "GRACE_S", 20.0)
     feed, left = ScriptedFeed(replaying(ROWS[:60])), threading.Event()
@@ -181,7 +171,7 @@ def test_while_nobody_watches_nothing_is_called_and_who_comes_back_finds_a_whole
     assert (view.predictions["came"][:, 0] >= 0).tolist() == [row in ends for row in called]
 
 
-def test_a_silent_viewer_is_no_longer_counted(hub: Hub, predictor: Predictor, clock: Clock) -> None:
+def test_a_silent_viewer_is_no_longer_counted(hub: Hub, predictor: Predictor, clock: SetClock) -> None:
     feed = ScriptedFeed([])
     hub.watch("gone", feed.key, lambda: MarketSession(feed, predictor))
     hub.watch("ann", feed.key, never)
@@ -381,7 +371,7 @@ def test_who_goes_from_feed_to_feed_is_not_refused(hub: Hub, predictor: Predicto
 
 
 def test_joining_a_feed_keeps_it_running_but_starts_none(
-    hub: Hub, predictor: Predictor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, predictor: Predictor, clock: SetClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub_module, "MAX_FEEDS", 1)
     feed = ScriptedFeed([])

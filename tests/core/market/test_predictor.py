@@ -1,7 +1,7 @@
 """A predictor from disk: what it answers, whom it recognises, what it refuses."""
 
 import json
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -125,13 +125,8 @@ def test_the_forward_label_is_the_one_where_none_is_named(predictor: Predictor) 
 
 def test_a_checkpoint_is_loaded_once(tmp_path: Path) -> None:
     save_tiny(tmp_path, ROWS)
-    found: list[Predictor] = []
-    threads = [threading.Thread(target=lambda: found.append(load_predictor("tiny", folder=tmp_path))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 4
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: load_predictor("tiny", folder=tmp_path), range(4)))
     assert len({id(one) for one in found}) == 1
 
 

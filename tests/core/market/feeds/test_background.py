@@ -2,7 +2,7 @@ import asyncio
 import subprocess
 import sys
 import threading
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -87,15 +87,9 @@ def test_work_may_be_submitted_from_within_and_many_threads_share_one_loop(loop:
     async def note() -> None:
         names.add(threading.current_thread().ident)
 
-    def submit() -> None:
-        loop.submit(note()).result(LIMIT_S)
-
     assert loop.submit(outer()).result(LIMIT_S) == 42
-    threads = [threading.Thread(target=submit) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LIMIT_S)
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(lambda _: loop.submit(note()).result(LIMIT_S), range(20)))
     assert len(names) == 1
 
 

@@ -5,18 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.market.feeds.playback import CHUNK, MAX_LATE_S, SPEEDS, Pacer
+from tests.core.market.feeds_for_tests import SetClock
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 50.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def begun(speed: float | None = 1.0) -> tuple[Pacer, Clock]:
-    clock = Clock()
+def begun(speed: float | None = 1.0) -> tuple[Pacer, SetClock]:
+    clock = SetClock()
     pacer = Pacer(clock)
     pacer.set_speed(speed)
     pacer.restart()
