@@ -134,7 +134,7 @@ ELSEWHERE = {
     "setup hands": (
         "tests/core/signs/hands/test_model_files.py",
         'main(["setup", "hands"',
-    ),  # with files that stand for a download
+    )  # with files that stand for a download
 }
 """Lines that another test runs."""
 

@@ -61,8 +61,7 @@ new PerformanceObserver((list) => {
 
 
 @pytest.mark.parametrize(
-    ("path", "there"),
-    [("/optimisers", ".st-key-surface_plot .live-plot"), ("/panes", ".terminal-plot[data-rows=some]")],
+    ("path", "there"), [("/optimisers", ".st-key-surface_plot .live-plot"), ("/panes", ".terminal-plot[data-rows=some]")]
 )
 def test_nothing_moves_while_a_page_opens(path: str, there: str, app: AppServer, new_page: NewPage) -> None:
     page = new_page(app, path, width=390, prepare=lambda page: page.add_init_script(SHIFTS))

@@ -24,14 +24,6 @@ def fill(store: BoundedStore[bytes], by: Holder, *values: bytes) -> None:
         store.keep(value, by)
 
 
-def test_the_one_unused_for_longest_goes() -> None:
-    store = store_of(most=2)
-    a, b = store.keep(b"a"), store.keep(b"b")
-    store.find(a)
-    store.keep(b"c")
-    assert store.find(b) is None and store.values() == [b"c", b"a"]
-
-
 def test_a_visitor_and_an_address_with_too_many_lose_their_own() -> None:
     store = store_of(most=9, address=3, visitor=2)
     store.keep(b"yours", YOU)

@@ -244,10 +244,7 @@ def test_what_an_order_counts_is_said_as_it_is(tmp_path: Path) -> None:
     given = {"price": 1.25, "size": 900, "left": 300, "rows": 40, "before": [0.2, 0.5, 0.3], "after": [0.26, 0.5, 0.24]}
     states = [
         (given, "300 in place of 900 at 1.25, as much as beside it: Down 26.0% instead of 20.0%."),
-        (
-            given | {"after": [0.1, 0.56, 0.34]},
-            "300 in place of 900 at 1.25, as much as beside it: Down 10.0% instead of 20.0%.",
-        ),
+        (given | {"after": [0.1, 0.56, 0.34]}, "300 in place of 900 at 1.25, as much as beside it: Down 10.0% instead of 20.0%."),
         (given | {"after": [0.201, 0.498, 0.301]}, "300 in place of 900 at 1.25, as much as beside it: it hardly counts."),
         (
             given | {"size": 0, "left": 0, "after": [0.1, 0.7, 0.2]},

@@ -103,10 +103,8 @@ def read_trades(book: Path) -> list[Trade]:
 
 
 def tiny_config(outputs: int = len(HEADS), *, steps: int = 24) -> TLOBConfig:
-    features = len(input_names("flow"))
-    return TLOBConfig(
-        steps=steps, features=features, width=8, pairs=1, qkv="single", pooling="last", outputs=outputs, dropout=0.0
-    )
+    inputs = len(input_names("flow"))
+    return TLOBConfig(steps=steps, features=inputs, width=8, pairs=1, qkv="single", pooling="last", outputs=outputs, dropout=0.0)
 
 
 def market_entry(rows: BookRows, heads: Sequence[Head], window: int, *, known_by: Sequence[str] = ()) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Recordings with a journal of calls, made event by event."""
 
+import multiprocessing
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from core.market.recorder import EventRecorder
 from core.market.store.segments import market_folder
 from core.market.store.writer import SegmentWriter
 
+FORK = multiprocessing.get_context("fork")
+"""Processes that import nothing anew."""
 MARKET, SPELLING = "ABC/USD", "live/testville/ABC/USD ABC/USD"
 
 

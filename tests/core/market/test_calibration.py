@@ -105,11 +105,9 @@ rows = st.lists(st.lists(st.floats(-30, 30), min_size=3, max_size=3), min_size=1
 
 @settings(max_examples=80, deadline=None)
 @given(rows, st.floats(0.1, 10), st.floats(-5, 5))
-def test_probabilities_are_a_distribution_and_equal_scipys(values: list[list[float]], temperature: float, bias: float) -> None:
+def test_probabilities_equal_scipys(values: list[list[float]], temperature: float, bias: float) -> None:
     logits = np.array(values)
     p = CallRule(temperature=temperature, bias=bias).probabilities(logits)
-    assert (p >= 0).all()
-    np.testing.assert_allclose(p.sum(axis=-1), 1, atol=1e-12)
     np.testing.assert_allclose(p, scipy_softmax(logits / temperature + bias * MOVING, axis=-1), atol=1e-12)
 
 

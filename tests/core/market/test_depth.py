@@ -55,9 +55,7 @@ def held(bands: Bands) -> dict[int, float]:
     return dict(zip(bands.keys.tolist(), bands.sizes.tolist(), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("mid", "tick", "ladder"), [(61_000, 0.01, (1, 20)), (2_700, 0.01, (0.05, 1)), (1.2, 1e-4, (1e-4, 5e-4))]
-)
+@pytest.mark.parametrize(("mid", "tick", "ladder"), [(61_000, 0.01, (1, 20)), (2700, 0.01, (0.05, 1)), (1.2, 1e-4, (1e-4, 5e-4))])
 def test_the_ladders_are_as_fine_as_their_number_of_bands_allows(mid: float, tick: float, ladder: tuple[float, float]) -> None:
     assert Ladder.of(mid, tick) == pytest.approx(ladder)
 

@@ -91,9 +91,7 @@ def on_file_grid(times: list[int], carry_ms: int | None = None) -> list[tuple[in
 
 
 def test_a_book_within_a_rows_millisecond_is_not_in_the_row() -> None:
-    early, late = (
-        replace(book(number, 0), received_ns=(START + 250) * 1_000_000 + late) for number, late in ((1, 0), (2, 400_000))
-    )
+    early, late = (replace(book(number, 0), received_ns=(START + 250) * 1_000_000 + ns) for number, ns in ((1, 0), (2, 400_000)))
     sampler = Sampler("wall")
     rows = [*sampler.push(early), *sampler.push(late)]
     assert numbers(rows + sampler.advance(START + 501)) == [(250, 1), (500, 2)]

@@ -1,5 +1,4 @@
 import asyncio
-import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed
 from tests.core.market.helpers import START_MS, Silent, read_rows, read_trades, simulated_books
-from tests.core.market.journals import follow
+from tests.core.market.journals import FORK, follow
 
 NEXT_HOUR = 1_700_002_800_000
 
@@ -91,10 +90,6 @@ def test_a_feed_faster_than_the_disk_lets_writing_end(tmp_path: Path) -> None:
 
 
 # -- however it ends, its rows are on disk ------------------------------------------------------------------------------
-
-
-FORK = multiprocessing.get_context("fork")
-"""Processes that import nothing anew."""
 
 
 def record_in_process(folder: Path, speed: float, told: Connection) -> None:

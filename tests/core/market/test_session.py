@@ -23,7 +23,7 @@ from tests.core.market.helpers import HEADS, KeptSteps, confirmed, frame_from_ro
 ROWS = real_rows(4)
 FLOAT32 = 1e-5
 """Batches of different sizes are summed in different orders: some tens of float32's steps of 6e-8 for a probability."""
-GAP = StatusChange(state=Status.REPLAYING, gap=True)
+GAP, LIVE = StatusChange(state=Status.REPLAYING, gap=True), StatusChange(state=Status.LIVE)
 
 
 def expected_predictions(predictor: Predictor, rows: BookRows, ends: list[int]) -> np.ndarray:
@@ -209,8 +209,7 @@ def test_a_feeds_state_and_words_are_shown_as_they_are(predictor: Predictor, loo
 
 
 def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, loop: BackgroundLoop) -> None:
-    live = StatusChange(state=Status.LIVE)
-    feed = ScriptedFeed([live], clock="wall")
+    feed = ScriptedFeed([LIVE], clock="wall")
     session = running(loop, predictor, feed)
     wait_until(lambda: session.status_now()[0] is Status.WARMING)  # live, and no book yet: that is not stale
     feed.send(*books(ROWS[:1], received_ns=time.time_ns() - 9_000_000_000))
@@ -221,7 +220,7 @@ def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, lo
 
 def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predictor) -> None:
     late = [replace(one, exchange_ms=one.received_ns // 1_000_000 - 2_400 + i) for i, one in enumerate(books(ROWS[:20]))]  # type: ignore[union-attr,type-var]
-    session = MarketSession(ScriptedFeed([StatusChange(state=Status.LIVE), *late], clock="wall", ends=True), predictor)
+    session = MarketSession(ScriptedFeed([LIVE, *late], clock="wall", ends=True), predictor)
     assert session.lag.ms is None
     shown: dict[str, list[str]] = {}
     session.listeners.append(lambda _: shown.update({session.status_now()[1]: [one.short() for one in session.situations()]}))
@@ -297,7 +296,7 @@ def test_latency_is_measured_on_new_books(predictor: Predictor) -> None:
 def test_an_old_book_carried_on_does_not_count_as_slow(predictor: Predictor, loop: BackgroundLoop) -> None:
     """A quiet market is not a slow program: rows that repeat a book are left out."""
     old = books(ROWS[:1], received_ns=time.time_ns() - 7_000_000_000)
-    feed = ScriptedFeed([StatusChange(state=Status.LIVE), *old], clock="wall", key="live/old_book/X")
+    feed = ScriptedFeed([LIVE, *old], clock="wall", key="live/old_book/X")
     session = running(loop, predictor, feed, predictor.window + 4)
     assert len(session.view().predictions) >= 4
     assert seconds("old_book", "feed") == 0
@@ -322,10 +321,10 @@ def test_a_session_may_be_run_again(predictor: Predictor) -> None:
 
 
 def test_run_again_on_the_wall_clock_it_warms_up_anew(predictor: Predictor, loop: BackgroundLoop) -> None:
-    feed = ScriptedFeed([StatusChange(state=Status.LIVE), *books(ROWS[:1])], clock="wall", ends=True)
+    feed = ScriptedFeed([LIVE, *books(ROWS[:1])], clock="wall", ends=True)
     session = MarketSession(feed, predictor)
     loop.submit(session.run()).result(20)
-    feed.script, feed.ends = [StatusChange(state=Status.LIVE)], False
+    feed.script, feed.ends = [LIVE], False
     loop.submit(session.run())
     wait_until(lambda: session.status_now()[0] is Status.WARMING)
     steps = session.step
@@ -374,12 +373,8 @@ def test_a_market_that_stands_still_is_named_and_not_scored(predictor: Predictor
 # -- rows that the venue has not confirmed (D27), and live time ---------------------------------------------------------
 
 
-LIVE = StatusChange(state=Status.LIVE)
-SECOND_NS = 1_000_000_000
-
-
 def book(number: int, *, ago_s: float = 0.0, confirms: bool = True) -> OrderBookSnapshot:
-    received_ns = time.time_ns() - int(ago_s * SECOND_NS)
+    received_ns = time.time_ns() - int(ago_s * 1e9)
     return OrderBookSnapshot(levels=ROWS.levels[number], exchange_ms=0, received_ns=received_ns, confirms=confirms)
 
 

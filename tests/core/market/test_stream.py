@@ -67,9 +67,7 @@ def watched(session: MarketSession) -> MarketSession:
 
 def test_a_snapshot_and_the_steps_after_it_are_the_later_snapshot(predictor: Predictor, loop: BackgroundLoop) -> None:
     feed = ScriptedFeed(replaying(ROWS[:80]))
-    session = watched(MarketSession(feed, predictor))
-    loop.submit(session.run())
-    wait_until(lambda: session.view(1).step == 80)
+    session = watched(running(loop, predictor, feed, 80))
     screen = Screen.empty()
     frame, version = session.snapshot(1_000)
     screen.take(frame)
@@ -98,9 +96,7 @@ def test_a_snapshot_and_the_steps_after_it_are_the_later_snapshot(predictor: Pre
 def test_a_frame_tells_of_one_row_and_the_trades_before_it(predictor: Predictor, loop: BackgroundLoop) -> None:
     """Each trade reaches the session alone, as a venue sends it; none makes a frame of its own."""
     feed = ScriptedFeed(replaying(ROWS[:30]))
-    session = watched(MarketSession(feed, predictor))
-    loop.submit(session.run())
-    wait_until(lambda: session.view(1).step == 30)
+    session = watched(running(loop, predictor, feed, 30))
     before = session.frames.stream.version
     for _ in range(5):
         feed.send(trade(30))

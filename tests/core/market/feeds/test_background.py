@@ -61,23 +61,6 @@ def test_stop_cancels_tasks_and_waits_for_their_cleanup(loop: BackgroundLoop) ->
     assert set(steps) == {"generator closed", "task cleaned up"}
 
 
-def test_cancelling_the_future_cancels_the_task(loop: BackgroundLoop) -> None:
-    started, ended = threading.Event(), threading.Event()
-
-    async def work() -> None:
-        try:
-            started.set()
-            await asyncio.sleep(3600)
-        finally:
-            ended.set()
-
-    future = loop.submit(work())
-    assert started.wait(LIMIT_S)
-    future.cancel()
-    assert ended.wait(LIMIT_S)
-    assert loop.submit(answer()).result(LIMIT_S) == 42
-
-
 def test_work_may_be_submitted_from_within_and_many_threads_share_one_loop(loop: BackgroundLoop) -> None:
     async def outer() -> int:
         return await asyncio.wrap_future(loop.submit(answer()))

@@ -77,10 +77,8 @@ async def test_the_lead_comes_at_once_and_ends_now() -> None:
 # -- the market ---------------------------------------------------------------------------------------------------------
 
 
-any_settings = st.builds(
-    MarketSettings, volatility_bps=st.floats(0, 50), spread_ticks=st.integers(1, 20), pressure=st.floats(-1, 1)
-)
-histories = st.lists(st.tuples(any_settings, st.integers(1, 40)), min_size=1, max_size=8)
+a_setting = st.builds(MarketSettings, volatility_bps=st.floats(0, 50), spread_ticks=st.integers(1, 20), pressure=st.floats(-1, 1))
+histories = st.lists(st.tuples(a_setting, st.integers(1, 40)), min_size=1, max_size=8)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -166,13 +164,11 @@ def test_queues_stay_on_their_prices_and_the_price_rests_now_and_then() -> None:
     assert same / total > 0.6
 
 
-@pytest.mark.parametrize(
-    ("name", "values"), [("volatility_bps", (-1, 51)), ("spread_ticks", (0, 21)), ("pressure", (1.1, float("nan")))]
-)
-def test_settings_out_of_range_are_refused(name: str, values: tuple[float, ...]) -> None:
-    for value in values:
-        with pytest.raises(ValueError, match=f"{name} is .*: give a value from"):
-            MarketSettings(**{name: value})
+@pytest.mark.parametrize(("key", "wrong"), [("volatility_bps", (-1, 51)), ("spread_ticks", (0, 21)), ("pressure", (1.1, np.nan))])
+def test_settings_out_of_range_are_refused(key: str, wrong: tuple[float, ...]) -> None:
+    for value in wrong:
+        with pytest.raises(ValueError, match=f"{key} is .*: give a value from"):
+            MarketSettings(**{key: value})
 
 
 def test_the_price_turns_at_its_floor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,17 +42,12 @@ def leave_five(server: DeltaServer) -> None:
             del side[price]
 
 
-def leave_none(server: DeltaServer) -> None:
-    server.asks.clear()
-    server.bids.clear()
-
-
 STATES: dict[Situation, tuple[Callable[[Any], object], str]] = {
     Situation.LOCKED: (lock, "locked since"),
     Situation.CROSSED: (cross, "crossed since"),
     Situation.NO_ASKS: (lambda server: server.asks.clear(), "no asks since"),
     Situation.NO_BIDS: (lambda server: server.bids.clear(), "no bids since"),
-    Situation.EMPTY: (leave_none, "empty since"),
+    Situation.EMPTY: (lambda server: (server.asks.clear(), server.bids.clear()), "empty since"),
     Situation.FEW: (leave_five, "few levels (5) since"),
 }
 """How a book comes to be such a one, and what is said of it."""

@@ -32,15 +32,13 @@ class Market:
         events: of the feed, with their times. moves: whether the market moves. pace_s: seconds between two messages.
     """
 
-    def __init__(
-        self, server: Any, folder: Path, *, moves: bool = True, predictor: Predictor | None = None, **options: Any
-    ) -> None:
+    def __init__(self, server: Any, folder: Path, *, moves: bool = True, predictor: Predictor | None = None, **feed: Any) -> None:
         self.server, self.folder, self.moves, self.pace_s = server, folder, moves, server.pace_s
         if isinstance(server, VenueServer):
             server.clock = lambda: clock.CLOCK.now_ns() / 1e9
             server.remember()
         self.events: list[tuple[float, FeedEvent]] = []
-        self.feed = LiveFeed(server.exchange, server.symbol, **options)
+        self.feed = LiveFeed(server.exchange, server.symbol, **feed)
         self.session = MarketSession(self.feed, predictor or Silent())
         self.session.listeners.append(lambda event: self.events.append((self.now(), event)))
         self.recording = SessionRecording(self.session, folder)

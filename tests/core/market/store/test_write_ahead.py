@@ -3,7 +3,6 @@
 import errno
 import json
 import logging
-import multiprocessing
 import os
 import resource
 import signal
@@ -27,7 +26,7 @@ from core.market.store.segments import segment_path
 from core.market.store.write_ahead import MERGED_PAGES, SCHEMAS, WriteAhead
 from core.market.store.writer import SegmentWriter, restore_recordings
 from tests.core.market.helpers import random_book
-from tests.core.market.journals import leave
+from tests.core.market.journals import FORK, leave
 
 ABOUT = {"market": "ABC/USD", "name": "ABC-USD", "of": [7, 0], "by": None}
 BOOK = random_book(400, 3)
@@ -93,10 +92,6 @@ def test_a_file_of_an_earlier_version_gives_all_its_rows_and_calls(tmp_path: Pat
     told = read_calls(calls).to_pandas()
     assert told["timestamp"].tolist() == BOOK.timestamps[:30].tolist() and told["vwap"].isna().all()
     assert (told["call"] == "UP").all() and told["raw_up"].tolist() == [float(np.float32(0.7))] * 30
-
-
-FORK = multiprocessing.get_context("fork")
-"""Processes that import nothing anew."""
 
 
 def write_and_die(folder: Path, refused: Connection, *, full: bool) -> None:
