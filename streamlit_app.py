@@ -45,7 +45,7 @@ MAX_SHOWN = 80
 """Characters of an address that no page has, as the page says it."""
 FIRST_MODULES = ("pages.markets.stream_route", "pages.markets.terminal", "pages.learn.lesson_page", "core.lecture.cost_count",
                  "pages.openings")  # fmt: skip
-"""What the first pages import, and by it torch, which takes seconds."""
+"""Modules that the first pages import, and by them torch, which takes seconds."""
 MAX_SWEEP_S = 15.0
 """Seconds between two looks for closed tabs, at most."""
 ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"

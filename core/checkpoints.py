@@ -210,11 +210,11 @@ def once_a_card(make: Callable[[Checkpoint], Made], default: str = "") -> Callab
     def made(name: str, folder: Path, _written: Written) -> Made:
         return make(load(name, folder=folder))
 
-    def found(name: str = default, *, folder: Path | None = None) -> Made:
+    def of_card(name: str = default, *, folder: Path | None = None) -> Made:
         place = folder or FOLDER
         return made(name, place, written([place / f"{name}.json"]))
 
-    return found
+    return of_card
 
 
 @contextlib.contextmanager

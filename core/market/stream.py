@@ -94,9 +94,21 @@ def encode(content: View, kind: FrameKind) -> bytes:
             start = ROW_FIXED + (3 + i) * heads
             rows[at, start : start + heads] = p[name]
     header = [
-        kind, content.step, heads, len(rows), len(content.trades), len(content.outcomes), content.received_ms, content.heard_ms,
-        content.warm, content.provisional, content.tick, *(content.ladder or (0.0, 0.0)), len(keys), len(content.breaks),
-    ]  # fmt: skip
+        kind,
+        content.step,
+        heads,
+        len(rows),
+        len(content.trades),
+        len(content.outcomes),
+        content.received_ms,
+        content.heard_ms,
+        content.warm,
+        content.provisional,
+        content.tick,
+        *(content.ladder or (0.0, 0.0)),
+        len(keys),
+        len(content.breaks),
+    ]
     lists = content.trades, content.outcomes, content.breaks, content.scores
     parts = [np.array(header, dtype=np.float64), rows, *lists]
     return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), keys.tobytes(), sizes.tobytes()])

@@ -75,7 +75,7 @@ def evaluate_photos(
 def _result(
     recogniser: Recogniser, read: Iterable[tuple[tuple[str, ...], Recognition]], progress: Callable[[int], None]
 ) -> Result:
-    """What was read, each beside its reference."""
+    """Sentences as they were read, each beside its reference."""
     found = Result([], [], [])
     for reference, recognition in read:
         found.references.append(reference)

@@ -41,7 +41,7 @@ GIVEN: Final = "P(·|y)"
 """Name of the labels' probabilities given the target."""
 SIGNED, FRAME, STATE = "signed", "at", "state"
 SHOWN: Final = {"gamma": N_("Posterior"), "alpha": N_("Forward α"), "beta": N_("Backward, the document's β")}
-"""What the trellis shows."""
+"""Probabilities that the trellis shows."""
 CLIPS: Final = ("frames", "tracks")
 """Sources of probabilities that are clips."""
 

@@ -26,7 +26,10 @@ from tests.core.market.feeds.replay_server import (
 from tests.core.market.feeds.virtual_market import Market, cut, followed, lose, misprint, swap
 
 PLAYED_S = 4.0
-NAMES = lambda one: one.exchange if isinstance(one, Wire) else one.__name__  # noqa: E731
+
+
+def name_of(one):
+    return one.exchange if isinstance(one, Wire) else one.__name__
 
 
 def strange(market: Market) -> int:
@@ -35,7 +38,7 @@ def strange(market: Market) -> int:
     return sum(levels.tobytes() not in known for levels in market.books)
 
 
-@pytest.mark.parametrize("wire", WIRES, ids=NAMES)
+@pytest.mark.parametrize("wire", WIRES, ids=name_of)
 async def test_every_book_of_a_capture_is_the_venues(wire: Wire, tmp_path: Path) -> None:
     async with followed(Replay(wire), tmp_path) as market:
         market.pace_s = PLAYED_S / len(market.server)
@@ -45,7 +48,7 @@ async def test_every_book_of_a_capture_is_the_venues(wire: Wire, tmp_path: Path)
     assert len(market.books) > 10
 
 
-@pytest.mark.parametrize("wire", [BINANCE, BINANCE_USDM, BITFINEX, KRAKEN_FUTURES, OKX], ids=NAMES)
+@pytest.mark.parametrize("wire", [BINANCE, BINANCE_USDM, BITFINEX, KRAKEN_FUTURES, OKX], ids=name_of)
 async def test_a_lost_message_of_a_capture_is_noticed_by_its_number(wire: Wire, tmp_path: Path) -> None:
     async with followed(Replay(wire), tmp_path) as market:
         server = market.server
@@ -67,7 +70,7 @@ async def test_a_lost_message_of_a_capture_is_noticed_by_its_number(wire: Wire, 
     assert strange(market) == 0
 
 
-@pytest.mark.parametrize(("wire", "fault"), [(GEMINI, lose), (OKX, swap), (KUCOIN, misprint), (BITFINEX, cut)], ids=NAMES)
+@pytest.mark.parametrize(("wire", "fault"), [(GEMINI, lose), (OKX, swap), (KUCOIN, misprint), (BITFINEX, cut)], ids=name_of)
 async def test_no_fault_of_a_captured_venue_leaves_a_wrong_row_and_the_feed_is_live_again(
     wire: Wire, fault: Any, tmp_path: Path
 ) -> None:
